@@ -1,0 +1,1 @@
+//! The public door: config, tools, tasks and events over HTTP.

@@ -1,0 +1,1 @@
+//! Scheduled: the notification lane.

@@ -1,0 +1,1 @@
+//! Scheduled: the cancel lane, the poll lane and the recovery of intents.

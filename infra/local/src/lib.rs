@@ -1,0 +1,1 @@
+//! The whole system on one machine, with an embedded DynamoDB-compatible engine.

@@ -1,0 +1,3 @@
+//! `pudu`: everything on one machine.
+
+fn main() {}

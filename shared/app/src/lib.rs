@@ -1,0 +1,1 @@
+//! Ports and use cases: what the system does.

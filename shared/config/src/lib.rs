@@ -1,0 +1,1 @@
+//! The extensions config: schema, validation, masking, merging and sealing: pure.

@@ -1,0 +1,1 @@
+//! The table: key schema, item codecs, and the stores behind the ports.

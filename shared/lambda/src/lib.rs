@@ -1,0 +1,1 @@
+//! Glue of the functions: environment, telemetry, event decoding, deadline.

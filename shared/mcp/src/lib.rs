@@ -1,0 +1,1 @@
+//! The MCP client: connections, raw calls, and the task drivers.

@@ -1,0 +1,1 @@
+//! Never deployed: fakes per port, fault injection, conformance suites, simulation.

@@ -1,0 +1,1 @@
+//! Harness, user stories, simulation, conformance, tidy checks, benchmarks.
