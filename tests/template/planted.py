@@ -1,0 +1,110 @@
+"""Errors that somebody could make in template.yaml, one function each; the lint must find every one.
+
+A check that cannot fail proves nothing, so these are planted in every CI run.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+Resources = dict[str, Any]
+
+
+def _of(resources: Resources, name: str) -> dict[str, Any]:
+    return resources[name]["Properties"]
+
+
+def _tick(resources: Resources, name: str) -> dict[str, Any]:
+    return _of(resources, name)["Events"]["Tick"]["Properties"]
+
+
+def _statements(resources: Resources, role: str) -> list[dict[str, Any]]:
+    return _of(resources, role)["Policies"][0]["PolicyDocument"]["Statement"]
+
+
+def _set(name: str, **values: Any) -> Callable[[Resources], None]:
+    return lambda resources: _of(resources, name).update(values)
+
+
+def _set_tick(name: str, **values: Any) -> Callable[[Resources], None]:
+    return lambda resources: _tick(resources, name).update(values)
+
+
+def _grant(role: str, action: str, resource: Any) -> Callable[[Resources], None]:
+    statement = {"Effect": "Allow", "Action": action, "Resource": resource}
+    # A new list: lists that the source shares by a YAML anchor must not change in three roles at once.
+    return lambda resources: _of(resources, role)["Policies"][0]["PolicyDocument"].update(
+        Statement=[*_statements(resources, role), statement]
+    )
+
+
+def _door(resources: Resources, **values: Any) -> None:
+    _of(resources, "Gateway")["FunctionUrlConfig"].update(values)
+
+
+def _bucket_starts_poller(resources: Resources) -> None:
+    resources["Opened"] = {
+        "Type": "AWS::Lambda::Permission",
+        "Properties": {
+            "Action": "lambda:InvokeFunction",
+            "FunctionName": {"Ref": "TaskPoller"},
+            "Principal": "s3.amazonaws.com",
+        },
+    }
+
+
+ERRORS: dict[str, Callable[[Resources], None]] = {
+    "plural of one": _set_tick("TaskPoller", ScheduleExpression="rate(1 minutes)"),
+    "singular of two": _set_tick("Notifier", ScheduleExpression="rate(2 minute)"),
+    "no such unit": _set_tick("Notifier", ScheduleExpression="rate(60 seconds)"),
+    "five-field cron": _set_tick("Notifier", ScheduleExpression="cron(* * * * *)"),
+    "slower tick": _set_tick("TaskPoller", ScheduleExpression="rate(5 minutes)"),
+    "schedule switched off": _set_tick("TaskPoller", State="DISABLED"),
+    "retries of a tick": _set_tick("TaskPoller", RetryPolicy={"MaximumRetryAttempts": 2, "MaximumEventAgeInSeconds": 60}),
+    "retry policy forgotten": lambda resources: _tick(resources, "Notifier").pop("RetryPolicy"),
+    "old ticks": _set_tick("Notifier", RetryPolicy={"MaximumRetryAttempts": 0, "MaximumEventAgeInSeconds": 600}),
+    "age below the service's least": _set("Notifier", EventInvokeConfig={"MaximumRetryAttempts": 0, "MaximumEventAgeInSeconds": 30}),
+    "retries of an async call": _set("Gateway", EventInvokeConfig={"MaximumRetryAttempts": 1}),
+    "poller never started": lambda resources: _of(resources, "TaskPoller").pop("Events"),
+    "one at a time": _set("TaskPoller", ReservedConcurrentExecutions=1),
+    "open door": lambda resources: _door(resources, AuthType="NONE"),
+    "no door": lambda resources: _of(resources, "Gateway").pop("FunctionUrlConfig"),
+    "second door": _set("Notifier", FunctionUrlConfig={"AuthType": "AWS_IAM"}),
+    "an HTTP API beside the door": lambda resources: _of(resources, "Gateway").update(
+        Events={"Api": {"Type": "HttpApi", "Properties": {"Path": "/{proxy+}", "Method": "ANY"}}}
+    ),
+    "another service let in": _bucket_starts_poller,
+    "misspelt property": _set("Gateway", Tiemout=60),
+    "misspelt reference": _set("Gateway", Role={"Fn::GetAtt": ["GatewayRoll", "Arn"]}),
+    "timeout of the poller": _set("TaskPoller", Timeout=60),
+    "timeout over the service's limit": _set("TaskPoller", Timeout=1800),
+    "memory of a size that is refused": _set("Gateway", MemorySize=64),
+    "another machine": _set("Gateway", Architectures=["x86_64"]),
+    "a runtime that is gone": _set("Notifier", Runtime="provided"),
+    "a folder that no build makes": _set("Gateway", CodeUri="target/lambda/gateway-function"),
+    "an unknown variable": lambda resources: _of(resources, "Notifier").update(Environment={"Variables": {"PUDU_SECRET": "x"}}),
+    "lease that outlives its holder": lambda resources: _of(resources, "TaskPoller")["Environment"]["Variables"].update(
+        PUDU_LEASE_SECONDS="180"
+    ),
+    "notifier may unseal": _grant("NotifierRole", "kms:Decrypt", {"Fn::GetAtt": ["SealKey", "Arn"]}),
+    "every action": _grant("GatewayRole", "dynamodb:*", {"Fn::GetAtt": ["Table", "Arn"]}),
+    "every resource": _grant("GatewayRole", "dynamodb:GetItem", "*"),
+    "deleting rows": _grant("TaskPollerRole", "dynamodb:DeleteItem", {"Fn::GetAtt": ["Table", "Arn"]}),
+    "no such action": _grant("TaskPollerRole", "dynamodb:FetchItem", {"Fn::GetAtt": ["Table", "Arn"]}),
+    "index not granted": lambda resources: _of(resources, "NotifierRole")["Policies"][0]["PolicyDocument"].update(
+        Statement=[row for row in _statements(resources, "NotifierRole") if row["Sid"] != "DueRows"]
+    ),
+    "managed policy": _set("NotifierRole", ManagedPolicyArns=["arn:aws:iam::aws:policy/AdministratorAccess"]),
+    "table deleted with its stack": lambda resources: resources["Table"].update(DeletionPolicy="Delete"),
+    "table not encrypted": lambda resources: _of(resources, "Table").pop("SSESpecification"),
+    "no recovery": lambda resources: _of(resources, "Table").pop("PointInTimeRecoverySpecification"),
+    "index over an undeclared attribute": lambda resources: _of(resources, "Table")["AttributeDefinitions"].pop(),
+    "index without the server": lambda resources: _of(resources, "Table")["GlobalSecondaryIndexes"][0].update(
+        Projection={"ProjectionType": "KEYS_ONLY"}
+    ),
+    "key does not rotate": _set("SealKey", EnableKeyRotation=False),
+    "key of another account": lambda resources: _of(resources, "SealKey")["KeyPolicy"]["Statement"][0].update(
+        Principal={"AWS": "*"}
+    ),
+    "alarm gone": lambda resources: resources.pop("NotifierThrottles"),
+    "logs for ever": lambda resources: _of(resources, "GatewayLogs").pop("RetentionInDays"),
+}

@@ -1,0 +1,295 @@
+"""What Pudu asks of its template beyond what a linter knows. Each rule yields findings as sentences; none is good.
+
+Rules look at the expansion, where nothing is hidden in a default; `code_folders` looks at the source, which names the folders.
+"""
+
+import re
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+Template = dict[str, Any]
+
+FUNCTIONS = {"Gateway": 60, "TaskPoller": 180, "Notifier": 60}
+"""Every function and its time limit in seconds."""
+
+SCHEDULED = {"TaskPoller", "Notifier"}
+
+ENVIRONMENT = {
+    "Gateway": {"PUDU_TABLE", "PUDU_LOG", "PUDU_SEAL_KMS_KEY"},
+    "TaskPoller": {"PUDU_TABLE", "PUDU_LOG", "PUDU_SEAL_KMS_KEY", "PUDU_LEASE_SECONDS"},
+    "Notifier": {"PUDU_TABLE", "PUDU_LOG"},
+}
+
+ROW_ACTIONS = {"ConditionCheckItem", "GetItem", "PutItem", "Query", "UpdateItem"}
+
+DOORS = {
+    "AWS::ApiGateway::RestApi",
+    "AWS::ApiGatewayV2::Api",
+    "AWS::ElasticLoadBalancingV2::TargetGroup",
+    "AWS::CloudFront::Distribution",
+    "AWS::Lambda::EventSourceMapping",
+    "AWS::Lambda::Permission",
+    "AWS::Events::Rule",
+    "AWS::SNS::Subscription",
+}
+"""What else could let somebody start a function. A permission is one too: it is how another account or service is let in."""
+
+
+def of_type(template: Template, kind: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    for name, resource in template["Resources"].items():
+        if resource["Type"] == kind:
+            yield name, resource.get("Properties", {})
+
+
+def as_list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]
+
+
+def target(reference: Any) -> str:
+    """The resource that a Ref, GetAtt or Sub names (the Sub's first variable)."""
+    if isinstance(reference, dict):
+        if "Ref" in reference:
+            return reference["Ref"]
+        if "Fn::GetAtt" in reference:
+            return as_list(reference["Fn::GetAtt"])[0].split(".")[0]
+        if "Fn::Sub" in reference:
+            found = re.search(r"\$\{(\w+)(?:\.\w+)?}", str(reference["Fn::Sub"]))
+            return found.group(1) if found else ""
+    return ""
+
+
+def functions(template: Template) -> Iterator[str]:
+    found = dict(of_type(template, "AWS::Lambda::Function"))
+    if set(found) != set(FUNCTIONS):
+        yield f"the functions are {sorted(found)}, not {sorted(FUNCTIONS)}"
+    for name, properties in found.items():
+        for key, wanted in {
+            "Runtime": "provided.al2023",
+            "Handler": "bootstrap",
+            "Architectures": ["arm64"],
+            "Timeout": FUNCTIONS.get(name),
+        }.items():
+            if properties.get(key) != wanted:
+                yield f"{name}: {key} is {properties.get(key)!r}, not {wanted!r}"
+        if "MemorySize" not in properties:
+            yield f"{name}: MemorySize is left to a default"
+        if "ReservedConcurrentExecutions" in properties:
+            yield f"{name}: concurrency is reserved; one busy or stuck invocation would turn the next tick away"
+        variables = set(properties.get("Environment", {}).get("Variables", {}))
+        lease = properties.get("Environment", {}).get("Variables", {}).get("PUDU_LEASE_SECONDS")
+        if lease is not None and not (str(lease).isdigit() and 0 < int(lease) < properties.get("Timeout", 0)):
+            yield f"{name}: a lease of {lease} s must end before the function does"
+        if variables != ENVIRONMENT.get(name, set()):
+            yield f"{name}: the environment is {sorted(variables)}, not {sorted(ENVIRONMENT.get(name, set()))}"
+
+
+def only_door(template: Template) -> Iterator[str]:
+    urls = list(of_type(template, "AWS::Lambda::Url"))
+    for name, properties in urls:
+        if properties.get("AuthType") != "AWS_IAM":
+            yield f"{name}: AuthType is {properties.get('AuthType')!r}; until callers are authenticated it must be AWS_IAM"
+        if target(properties.get("TargetFunctionArn")) != "Gateway":
+            yield f"{name}: opens {properties.get('TargetFunctionArn')!r}; only the gateway has a door"
+    if len(urls) != 1:
+        yield f"there are {len(urls)} function URLs, not 1"
+    for name, resource in template["Resources"].items():
+        if resource["Type"] in DOORS:
+            yield f"{name}: a {resource['Type']} is another way in"
+
+
+def schedules(template: Template) -> Iterator[str]:
+    ticked = set()
+    for name, properties in of_type(template, "AWS::Scheduler::Schedule"):
+        yield from (f"{name}: {fault}" for fault in expression(properties.get("ScheduleExpression")))
+        if properties.get("ScheduleExpression") != "rate(1 minute)":
+            yield f"{name}: the tick is the safety net of every lost wake-up: rate(1 minute)"
+        if properties.get("State", "ENABLED") != "ENABLED":
+            yield f"{name}: is switched off"
+        if properties.get("FlexibleTimeWindow", {}).get("Mode") != "OFF":
+            yield f"{name}: the time window must be OFF"
+        if "Name" in properties:
+            yield f"{name}: a fixed name lets an account hold only one stack"
+        destination = properties.get("Target", {})
+        yield from (f"{name}: {fault}" for fault in no_second_try(destination.get("RetryPolicy", {})))
+        ticked.add(target(destination.get("Arn")))
+    if ticked != SCHEDULED:
+        yield f"schedules start {sorted(ticked)}, not {sorted(SCHEDULED)}"
+
+
+def expression(value: Any) -> Iterator[str]:
+    """EventBridge's grammar, which no linter reads: one is singular, the rest plural, and zero is refused."""
+    text = str(value)
+    if rate := re.fullmatch(r"rate\((\d+) (minute|hour|day)(s?)\)", text):
+        count, plural = int(rate.group(1)), bool(rate.group(3))
+        if count == 0 or plural == (count == 1):
+            yield f"{text} is refused at deployment: rate(1 minute), rate(2 minutes)"
+    elif not (re.fullmatch(r"cron\(\S+( \S+){5}\)", text) or re.fullmatch(r"at\(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\)", text)):
+        yield f"{text} is no schedule expression"
+
+
+def no_second_try(policy: dict[str, Any]) -> Iterator[str]:
+    for key, wanted in {"MaximumRetryAttempts": 0, "MaximumEventAgeInSeconds": 60}.items():
+        # A bool is an int in Python, and an absent value means the service's default of up to 185 retries over a day.
+        if type(policy.get(key)) is not int or policy[key] != wanted:
+            yield f"{key} is {policy.get(key)!r}, not {wanted}"
+
+
+def asynchronous_invocations(template: Template) -> Iterator[str]:
+    limited = set()
+    for name, properties in of_type(template, "AWS::Lambda::EventInvokeConfig"):
+        yield from (f"{name}: {fault}" for fault in no_second_try(properties))
+        limited.add(target(properties.get("FunctionName")))
+    if limited != set(FUNCTIONS):
+        yield f"asynchronous invocations are limited for {sorted(limited)}, not {sorted(FUNCTIONS)}"
+
+
+def table(template: Template) -> Iterator[str]:
+    tables = list(of_type(template, "AWS::DynamoDB::Table"))
+    if len(tables) != 1:
+        yield f"there are {len(tables)} tables, not 1"
+    for name, properties in tables:
+        index = {
+            "IndexName": "due",
+            "KeySchema": [
+                {"AttributeName": "due_pk", "KeyType": "HASH"},
+                {"AttributeName": "due_at", "KeyType": "RANGE"},
+            ],
+            "Projection": {"ProjectionType": "INCLUDE", "NonKeyAttributes": ["server"]},
+        }
+        wanted = {
+            "BillingMode": "PAY_PER_REQUEST",
+            "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}, {"AttributeName": "sk", "KeyType": "RANGE"}],
+            "GlobalSecondaryIndexes": [index],
+            "TimeToLiveSpecification": {"AttributeName": "ttl", "Enabled": True},
+            "PointInTimeRecoverySpecification": {"PointInTimeRecoveryEnabled": True},
+            "SSESpecification": {"SSEEnabled": True},
+        }
+        for key, value in wanted.items():
+            if properties.get(key) != value:
+                yield f"{name}: {key} is {properties.get(key)!r}, not {value!r}"
+        kinds = {row["AttributeName"]: row["AttributeType"] for row in properties.get("AttributeDefinitions", [])}
+        if kinds != {"pk": "S", "sk": "S", "due_pk": "S", "due_at": "N"}:
+            yield f"{name}: the attributes are {kinds}"
+
+
+def kept(template: Template) -> Iterator[str]:
+    """What cannot be made again outlives its stack."""
+    for name, resource in template["Resources"].items():
+        if resource["Type"] in {"AWS::DynamoDB::Table", "AWS::KMS::Key"}:
+            for key in ("DeletionPolicy", "UpdateReplacePolicy"):
+                if resource.get(key) != "Retain":
+                    yield f"{name}: {key} is {resource.get(key)!r}, not 'Retain'"
+
+
+def roles(template: Template) -> Iterator[str]:
+    found = dict(of_type(template, "AWS::IAM::Role"))
+    for name, properties in found.items():
+        if properties.get("ManagedPolicyArns"):
+            yield f"{name}: a managed policy grants more than this file shows"
+        for statement in statements(properties):
+            yield from (f"{name}: {fault}" for fault in narrow(statement))
+    for function in FUNCTIONS:
+        role = target(dict(of_type(template, "AWS::Lambda::Function")).get(function, {}).get("Role"))
+        granted = {grant for statement in statements(found.get(role, {})) for grant in grants(statement)}
+        wanted = wanted_grants(function)
+        for action, resource in sorted(granted - wanted):
+            yield f"{function}: may {action} on {resource}, which it does not need"
+        for action, resource in sorted(wanted - granted):
+            yield f"{function}: may not {action} on {resource}, which it needs"
+
+
+def wanted_grants(function: str) -> set[tuple[str, str]]:
+    """Exactly what a function may do: (action, resource)."""
+    wanted = {(f"dynamodb:{action}", "Table") for action in ROW_ACTIONS}
+    wanted |= {(f"logs:{action}", f"{function}Logs") for action in ("CreateLogStream", "PutLogEvents")}
+    if function in SCHEDULED:
+        wanted.add(("dynamodb:Query", "Table/index/due"))
+    if function != "Notifier":
+        wanted |= {("kms:Decrypt", "SealKey"), ("kms:GenerateDataKey", "SealKey")}
+    return wanted
+
+
+def statements(role: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    for policy in role.get("Policies", []):
+        yield from as_list(policy["PolicyDocument"]["Statement"])
+
+
+def grants(statement: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    for action in as_list(statement.get("Action")):
+        for resource in as_list(statement.get("Resource")):
+            yield str(action), place(resource)
+
+
+def place(resource: Any) -> str:
+    text = str(resource.get("Fn::Sub", "")) if isinstance(resource, dict) else str(resource)
+    if text == "${Table.Arn}/index/due":
+        return "Table/index/due"
+    if logs := re.fullmatch(r"arn:.*:log-group:\$\{(\w+)}:log-stream:\*", text):
+        return logs.group(1)
+    if isinstance(resource, dict) and "Fn::GetAtt" in resource:
+        return target(resource)
+    return str(resource)
+
+
+def narrow(statement: dict[str, Any]) -> Iterator[str]:
+    if {"NotAction", "NotResource"} & set(statement):
+        yield "a policy that says what is not allowed allows all the rest"
+    for action, resource in grants(statement):
+        if "*" in action:
+            yield f"the action {action} is a wildcard"
+        # Streams of one function's own log group are named by the runtime; `place` has taken those out.
+        if "*" in resource:
+            yield f"the resource {resource} is a wildcard"
+
+
+def seal_key(template: Template) -> Iterator[str]:
+    keys = list(of_type(template, "AWS::KMS::Key"))
+    if [name for name, _ in keys] != ["SealKey"]:
+        yield f"the keys are {[name for name, _ in keys]}, not ['SealKey']"
+    for name, properties in keys:
+        if properties.get("EnableKeyRotation") is not True:
+            yield f"{name}: the key does not rotate"
+        if properties.get("KeySpec") != "SYMMETRIC_DEFAULT":
+            yield f"{name}: KeySpec is {properties.get('KeySpec')!r}"
+        for statement in properties.get("KeyPolicy", {}).get("Statement", []):
+            if "iam::${AWS::AccountId}:root" not in str(statement.get("Principal")):
+                yield f"{name}: the key policy lets {statement.get('Principal')!r} in; grants belong into the roles"
+
+
+def watched(template: Template) -> Iterator[str]:
+    alarms = set()
+    for name, properties in of_type(template, "AWS::CloudWatch::Alarm"):
+        for dimension in properties.get("Dimensions", []):
+            alarms.add((target(dimension["Value"]), properties["MetricName"]))
+        if "AlarmActions" not in properties:
+            yield f"{name}: tells nobody"
+    wanted = {(function, metric) for function in FUNCTIONS for metric in ("Errors", "Throttles")}
+    wanted |= {(function, "Invocations") for function in SCHEDULED}
+    for function, metric in sorted(wanted - alarms):
+        yield f"{function}: no alarm on {metric}"
+    groups = dict(of_type(template, "AWS::Logs::LogGroup"))
+    for name, properties in of_type(template, "AWS::Lambda::Function"):
+        group = target(properties.get("LoggingConfig", {}).get("LogGroup"))
+        if "RetentionInDays" not in groups.get(group, {}):
+            yield f"{name}: its logs are kept for ever, or are not in a group of this template"
+
+
+RULES = [functions, only_door, schedules, asynchronous_invocations, table, kept, roles, seal_key, watched]
+
+
+def code_folders(source: Template, root: Path) -> Iterator[str]:
+    """`CodeUri` must be what the build makes: target/lambda/<name of the binary of a package in functions/>."""
+    built = set()
+    for manifest in sorted(root.glob("functions/*/Cargo.toml")):
+        parsed = tomllib.loads(manifest.read_text(encoding="utf-8"))
+        binaries = [binary["name"] for binary in parsed.get("bin", [])] or [parsed["package"]["name"]]
+        built |= {f"target/lambda/{binary}" for binary in binaries}
+    used = {
+        resource["Properties"].get("CodeUri")
+        for resource in source["Resources"].values()
+        if resource["Type"] == "AWS::Serverless::Function"
+    }
+    for folder in sorted(used ^ built, key=str):
+        yield f"{folder}: named by the template or made by the build, but not both"
