@@ -1,1 +1,3 @@
 //! The whole system on one machine, with an embedded DynamoDB-compatible engine.
+
+pub mod engine;
