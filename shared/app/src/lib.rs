@@ -1,1 +1,6 @@
-//! Ports and use cases: what the system does.
+//! What the system does: the ports to everything outside, and the use cases on top of them.
+//!
+//! The only crate that says what happens in which order. It knows no wire format, no table and no SDK; whoever runs it
+//! (a function, one machine, a simulation) hands it adapters for [`ports`].
+
+pub mod ports;

@@ -1,1 +1,27 @@
-//! Ids, the lease, and the state machines of tasks and notifications: pure, without I/O or a clock.
+//! The pure centre of Pudu: what a durable task, its lease and its notification are, and every rule by which they change.
+//!
+//! Nothing here does I/O, waits, reads a clock or makes a random number: time and randomness arrive as arguments, effects
+//! leave as values. The one place where a task changes is [`task::decide`]; for a notification it is [`note::decide`].
+
+pub mod backoff;
+pub mod durable;
+pub mod event;
+pub mod ids;
+pub mod key_part;
+pub mod note;
+pub mod payload;
+pub mod policy;
+pub mod snapshot;
+pub mod task;
+pub mod text;
+pub mod time;
+
+pub use durable::{Durable, Due, Expect, Generation, Lane, Lease, Owner, Verdict};
+pub use event::Event;
+pub use ids::{RemoteTaskId, ServerName, ServerTag, TaskId, TaskKey, TaskName, ThreadId, ThreadKey, UserId};
+pub use note::Note;
+pub use payload::Payload;
+pub use policy::Policy;
+pub use snapshot::{Snapshot, Status};
+pub use task::{Task, TaskSpec};
+pub use time::Timestamp;

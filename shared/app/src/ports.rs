@@ -1,0 +1,23 @@
+//! The traits between the use cases and the world. One file per port; the adapters' files mirror these names.
+
+mod clock;
+mod config_store;
+mod driver;
+mod due_index;
+mod error;
+mod event_log;
+mod mcp_client;
+mod note_store;
+mod random;
+mod task_store;
+
+pub use clock::Clock;
+pub use config_store::{ConfigStore, Moved, Revision};
+pub use driver::{DriverError, Submission, SubmitError, TaskDriver};
+pub use due_index::{DueIndex, DuePage, Hint, ItemKey, SHARDS};
+pub use error::StoreError;
+pub use event_log::{DeliveredEvent, EventLog};
+pub use mcp_client::{CallError, CallFault, McpClient, RawTool};
+pub use note_store::{NoteKey, NoteStore};
+pub use random::Random;
+pub use task_store::{Committed, TaskStore};

@@ -1,0 +1,76 @@
+//! How a long-running task is spoken about with its server. One trait; nothing else knows which protocol it is.
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+use pudu_config::Server;
+use pudu_domain::{RemoteTaskId, Snapshot};
+use serde_json::{Map, Value};
+
+/// A submission that the server took.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Submission {
+    /// The server's handle.
+    pub remote: RemoteTaskId,
+    /// What it said.
+    pub snapshot: Snapshot,
+}
+
+/// A submission that came to nothing we can track.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum SubmitError {
+    /// The server refused, or was never reached: nothing runs there.
+    #[error("{0}")]
+    Refused(String),
+    /// The server may have started something; nobody knows its handle.
+    #[error("{0}")]
+    Unknown(String),
+    /// The server started something and answered against the protocol; `handle` is what it may be cancelled by.
+    #[error("{message}")]
+    Violation {
+        /// The handle as the server gave it, even one too long to track.
+        handle: Option<String>,
+        /// What was wrong.
+        message: String,
+    },
+}
+
+/// A status or cancel call that brought no snapshot.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum DriverError {
+    /// Try again later.
+    #[error("{0}")]
+    Retry(String),
+    /// The answer broke the protocol: on a poll the task has failed.
+    #[error("{0}")]
+    Violation(String),
+}
+
+/// A protocol for durable tasks. Texts of errors are redacted and bounded by the driver.
+#[async_trait]
+pub trait TaskDriver: Send + Sync {
+    /// The name under which tasks remember their driver.
+    fn name(&self) -> &'static str;
+
+    /// Starts a task; sent at most once.
+    async fn submit(
+        &self,
+        server: &Server,
+        data: &Value,
+        arguments: Map<String, Value>,
+        limit: Duration,
+    ) -> Result<Submission, SubmitError>;
+
+    /// Asks how a task is.
+    async fn status(
+        &self,
+        server: &Server,
+        data: &Value,
+        remote: &RemoteTaskId,
+        limit: Duration,
+    ) -> Result<Snapshot, DriverError>;
+
+    /// Asks for a task to be cancelled. The handle is raw text, so that a submission whose handle cannot be tracked can
+    /// still be undone.
+    async fn cancel(&self, server: &Server, data: &Value, handle: &str, limit: Duration) -> Result<Snapshot, DriverError>;
+}

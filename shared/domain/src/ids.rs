@@ -1,0 +1,196 @@
+//! Identifiers as types: each is checked once, where it enters, and can be trusted afterwards.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::key_part;
+use crate::time::Timestamp;
+
+/// Longest name of a server with task toolsets, in characters (reference 1.9).
+pub const SERVER_NAME_CHARS: usize = 128;
+/// Longest remote task id, in characters (reference 1.9).
+pub const REMOTE_TASK_ID_CHARS: usize = 255;
+/// Longest task name, in characters (reference 1.9).
+pub const TASK_NAME_CHARS: usize = 255;
+const THREAD_ID_CHARS: usize = 64;
+const TASK_ID_PREFIX: &str = "mcp-task-";
+const TASK_ID_HEX: usize = 32;
+
+/// Why a text is no such identifier. It names the rule and never repeats the text.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{what} {rule}")]
+pub struct InvalidId {
+    /// Which identifier was meant.
+    pub what: &'static str,
+    /// The rule that it breaks.
+    pub rule: &'static str,
+}
+
+macro_rules! text_id {
+    ($(#[$doc:meta])* $name:ident, $what:literal, $rule:literal, $ok:expr) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[serde(try_from = "String", into = "String")]
+        pub struct $name(String);
+
+        impl $name {
+            /// Checks and takes the text.
+            pub fn parse(text: impl Into<String>) -> Result<Self, InvalidId> {
+                let text = text.into();
+                let ok: fn(&str) -> bool = $ok;
+                if ok(&text) { Ok(Self(text)) } else { Err(InvalidId { what: $what, rule: $rule }) }
+            }
+
+            /// The text.
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(&self.0)
+            }
+        }
+
+        impl TryFrom<String> for $name {
+            type Error = InvalidId;
+
+            fn try_from(text: String) -> Result<Self, InvalidId> {
+                Self::parse(text)
+            }
+        }
+
+        impl From<$name> for String {
+            fn from(id: $name) -> Self {
+                id.0
+            }
+        }
+    };
+}
+
+text_id!(
+    /// A chat thread (reference 8.2).
+    ThreadId, "thread id", "must be 1 to 64 characters of A-Z, a-z, 0-9, _ and -",
+    |t| (1..=THREAD_ID_CHARS).contains(&t.len()) && t.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-')
+);
+
+text_id!(
+    /// Who owns a thread: `<authority>:<subject>`, for example `local:default`. No caller chooses it.
+    ///
+    /// Bounded so that a key built from it can always be read back; who makes ids from longer subjects hashes them.
+    UserId, "user id", "must be <authority>:<subject>, both non-empty, at most 128 bytes percent-encoded",
+    |t| key_part::is_reversible(t) && t.split_once(':').is_some_and(|(a, s)| !a.is_empty() && !s.is_empty())
+);
+
+text_id!(
+    /// The key of a server in the config.
+    ServerName, "server name", "must not be blank and have at most 128 characters",
+    |t| !t.trim().is_empty() && t.chars().count() <= SERVER_NAME_CHARS
+);
+
+text_id!(
+    /// What the user calls the task: the name of its toolset.
+    TaskName, "task name", "must not be blank and have at most 255 characters",
+    |t| !t.trim().is_empty() && t.chars().count() <= TASK_NAME_CHARS
+);
+
+text_id!(
+    /// The handle by which the remote server knows the task; never shown to a caller or a model.
+    RemoteTaskId, "remote_task_id", "must not be empty and have at most 255 characters",
+    |t| !t.trim().is_empty() && t.chars().count() <= REMOTE_TASK_ID_CHARS
+);
+
+text_id!(
+    /// The local id of a task: `mcp-task-` and 32 hex digits, the first 12 of which are its creation time.
+    TaskId, "task id", "must be mcp-task- followed by 32 lower-case hex digits",
+    |t| t.strip_prefix(TASK_ID_PREFIX).is_some_and(|h| {
+        h.len() == TASK_ID_HEX && h.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'))
+    })
+);
+
+impl TaskId {
+    /// A new id, ordered by `at` (48 bits of milliseconds), then random.
+    pub fn new(at: Timestamp, random: [u8; 10]) -> Self {
+        Self(format!("{TASK_ID_PREFIX}{:012x}{}", at.as_millis() & 0xffff_ffff_ffff, hex::encode(random)))
+    }
+}
+
+/// A server's name in the form in which it stands in keys and in the hot row: at most 129 bytes, equal exactly when
+/// the names are ([`key_part::encode`]).
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct ServerTag(String);
+
+impl ServerTag {
+    /// The tag of `name`.
+    pub fn of(name: &ServerName) -> Self {
+        Self(key_part::encode(name.as_str()))
+    }
+
+    /// A tag as it was stored.
+    pub fn stored(text: String) -> Self {
+        Self(text)
+    }
+
+    /// The text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// A thread of one user: what every row of a thread hangs on.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct ThreadKey {
+    /// The owner.
+    pub user: UserId,
+    /// The thread.
+    pub thread: ThreadId,
+}
+
+/// A task, addressed.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct TaskKey {
+    /// Where it belongs.
+    pub thread: ThreadKey,
+    /// Its local id.
+    pub id: TaskId,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn thread_ids_are_a_closed_alphabet() {
+        assert!(ThreadId::parse("a-B_9").is_ok());
+        for bad in ["", "a b", "a#b", "ü", &"x".repeat(65)] {
+            assert!(ThreadId::parse(bad).is_err(), "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn blank_and_long_names_are_refused() {
+        assert!(ServerName::parse("   ").is_err());
+        assert!(ServerName::parse("x".repeat(129)).is_err());
+        assert!(ServerName::parse("ü".repeat(128)).is_ok());
+        assert!(RemoteTaskId::parse("r".repeat(256)).is_err());
+        assert!(RemoteTaskId::parse(" ").is_err());
+    }
+
+    #[test]
+    fn task_ids_sort_by_time_and_parse_back() {
+        let early = TaskId::new(Timestamp::from_millis(5), [0xff; 10]);
+        let late = TaskId::new(Timestamp::from_millis(6), [0; 10]);
+        assert!(early < late);
+        assert_eq!(early.as_str().len(), 41);
+        assert_eq!(TaskId::parse(early.as_str()), Ok(early));
+    }
+
+    #[test]
+    fn an_invalid_id_never_repeats_its_text() {
+        let error = RemoteTaskId::parse("  ").unwrap_err().to_string();
+        assert!(error.contains("remote_task_id") && error.contains("255"));
+    }
+}

@@ -1,0 +1,221 @@
+//! A durable task: what is stored of it, and [`decide`], the only place where it changes.
+//!
+//! The *hot row* is [`Task`]: small, written on every poll. [`TaskSpec`] is what was settled at submission, written once
+//! more when the remote handle is known. [`Payload`] is what the task brought back, written only when it changes.
+
+mod cancel;
+mod decide;
+mod poll;
+mod recover;
+mod submit;
+#[cfg(test)]
+mod tests;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+pub use decide::{Command, Context, Rejected, decide};
+pub use submit::{Intent, Refusal, intend};
+
+use crate::durable::{Due, Durable, Expect, Lane};
+use crate::event::Fingerprint;
+use crate::ids::{RemoteTaskId, ServerName, ServerTag, TaskKey, TaskName};
+use crate::note::Note;
+use crate::payload::Payload;
+use crate::policy::Policy;
+use crate::snapshot::Status;
+use crate::text::Snippet;
+use crate::time::Timestamp;
+
+/// Where a task stands, with what belongs to that stand.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum State {
+    /// Written down before the server is called; the server's handle is not known.
+    Intent {
+        /// When its submitter's time is over and recovery takes it.
+        deadline: Timestamp,
+    },
+    /// Tracked at the server.
+    Active {
+        /// What the server last said.
+        phase: Phase,
+        /// When it is asked again.
+        next_poll_at: Timestamp,
+    },
+    /// At its end; nothing changes any more.
+    Ended {
+        /// How.
+        outcome: Outcome,
+        /// When.
+        at: Timestamp,
+    },
+}
+
+/// What a tracked task does at its server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Phase {
+    /// Handed over, not yet polled.
+    Submitted,
+    /// Running.
+    Working,
+    /// Waiting for an answer.
+    InputRequired,
+}
+
+/// How a task ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    /// Well.
+    Completed,
+    /// Badly.
+    Failed,
+    /// On request.
+    Cancelled,
+}
+
+/// A request to cancel, and how far it got.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Cancel {
+    /// When it was asked for; never changes.
+    pub requested_at: Timestamp,
+    /// Attempts that did not end the task.
+    pub attempts: u32,
+    /// When the server is asked (again); none before the handle is known and after the end.
+    pub next_at: Option<Timestamp>,
+    /// Why the last attempt did not end it.
+    pub last_error: Option<Snippet>,
+}
+
+/// How well the server answers.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Tracking {
+    /// When a poll last succeeded.
+    pub last_polled_at: Option<Timestamp>,
+    /// Failed polls in a row.
+    pub errors: u32,
+    /// Why the last one failed; cleared by a success.
+    pub last_error: Option<Snippet>,
+}
+
+/// Which event is current.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Attention {
+    /// The version of the event that is true now; 0 when nothing needs attention.
+    pub version: u32,
+    /// The highest version ever made.
+    pub last: u32,
+    /// What the current event says.
+    pub fingerprint: Option<Fingerprint>,
+}
+
+/// Who is told when the task needs attention; settled at submission.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Delivery {
+    /// The event is appended to the thread.
+    Event,
+}
+
+/// The hot row.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Task {
+    /// Its address.
+    pub key: TaskKey,
+    /// Its server, as the due index knows it.
+    pub server: ServerTag,
+    /// How its events are delivered.
+    pub delivery: Delivery,
+    /// Where it stands.
+    pub state: State,
+    /// Lane, due time, lease, generation.
+    pub durable: Durable,
+    /// The request to cancel it, if any.
+    pub cancel: Option<Cancel>,
+    /// How well its server answers.
+    pub tracking: Tracking,
+    /// Its current event.
+    pub attention: Attention,
+    /// The beginning of the server's error.
+    pub error: Option<Snippet>,
+    /// Digest of the payload row; none when there is no such row.
+    pub payload: Option<String>,
+    /// When it was submitted.
+    pub created_at: Timestamp,
+    /// When it last changed.
+    pub updated_at: Timestamp,
+}
+
+/// What was settled at submission.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TaskSpec {
+    /// The toolset's name: what the user calls the task.
+    pub name: TaskName,
+    /// Its server in the config.
+    pub server: ServerName,
+    /// Transport and origin of that server at submission; another identity today is not this server (DESIGN section 4).
+    pub identity: String,
+    /// Which driver speaks for it.
+    pub driver: String,
+    /// What that driver needs to remember; nobody else looks inside.
+    pub driver_data: Value,
+    /// The server's handle, once it is known.
+    pub remote: Option<RemoteTaskId>,
+}
+
+/// What happens to the payload row.
+#[derive(Debug, Clone, PartialEq)]
+pub enum PayloadWrite {
+    /// It stays as it is.
+    Keep,
+    /// It is written.
+    Put(Payload),
+    /// It is removed.
+    Clear,
+}
+
+/// One change of a task: everything that becomes true together, in one write or one transaction.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Change {
+    /// What the row must be for the change to apply.
+    pub expect: Expect,
+    /// The new hot row.
+    pub task: Task,
+    /// The new spec: at birth, and when the handle becomes known.
+    pub spec: Option<TaskSpec>,
+    /// The payload row.
+    pub payload: PayloadWrite,
+    /// The event that this change makes, so that no caller can forget it.
+    pub note: Option<Note>,
+}
+
+impl Task {
+    /// The status word of the reference.
+    pub const fn status(&self) -> Status {
+        match &self.state {
+            State::Intent { .. } | State::Active { phase: Phase::Submitted, .. } => Status::Submitted,
+            State::Active { phase: Phase::Working, .. } => Status::Working,
+            State::Active { phase: Phase::InputRequired, .. } => Status::InputRequired,
+            State::Ended { outcome: Outcome::Completed, .. } => Status::Completed,
+            State::Ended { outcome: Outcome::Failed, .. } => Status::Failed,
+            State::Ended { outcome: Outcome::Cancelled, .. } => Status::Cancelled,
+        }
+    }
+
+    /// Whether the server has failed to answer `degraded_after` times in a row.
+    pub const fn is_degraded(&self, policy: &Policy) -> bool {
+        self.tracking.errors >= policy.degraded_after && !matches!(self.state, State::Ended { .. })
+    }
+
+    /// Lane and due time: derived here and nowhere else, from the earlier of the next poll and the next cancel; the
+    /// cancel goes first on a tie.
+    pub fn wants(&self) -> Option<Due> {
+        match self.state {
+            State::Intent { deadline } => Some(Due { lane: Lane::Intent, at: deadline }),
+            State::Active { next_poll_at, .. } => Some(match self.cancel.as_ref().and_then(|c| c.next_at) {
+                Some(at) if at <= next_poll_at => Due { lane: Lane::Cancel, at },
+                _ => Due { lane: Lane::Poll, at: next_poll_at },
+            }),
+            State::Ended { .. } => None,
+        }
+    }
+}

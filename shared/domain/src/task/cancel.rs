@@ -1,0 +1,54 @@
+//! Cancelling: the request is durable and fences the poll in flight; the task goes on being polled until it has ended.
+
+use super::decide::{Context, Draft, bounded, quiet};
+use super::submit::outcome_of;
+use super::{Cancel, Change, State, Task};
+use crate::backoff;
+use crate::snapshot::Snapshot;
+use crate::text::Snippet;
+use crate::time::Timestamp;
+
+/// Somebody asks. A repeat, and a request for a task that has ended, change nothing (vector 75).
+pub(super) fn request(task: &Task, now: Timestamp) -> Option<Change> {
+    if task.cancel.is_some() {
+        return None;
+    }
+    let known = match task.state {
+        State::Ended { .. } => return None,
+        State::Active { .. } => true,
+        State::Intent { .. } => false,
+    };
+    let cancel = Cancel { requested_at: now, attempts: 0, next_at: known.then_some(now), last_error: None };
+    let mut asked = Task { cancel: Some(cancel), updated_at: now, ..task.clone() };
+    // An intent's holder is not fenced: its commit must still bring the handle, and then lands in the cancel lane.
+    asked.durable = if known { task.durable.fenced(asked.wants()) } else { task.durable.woken() };
+    Some(quiet(task.durable.unchanged(), asked, None))
+}
+
+/// The server answered. Whatever end it names is the task's end (vector 76); no end is a failed attempt.
+pub(super) fn answer(task: &Task, snapshot: Snapshot, now: Timestamp, context: Context<'_>) -> Change {
+    let Ok(outcome) = outcome_of(snapshot.status) else {
+        let word = snapshot.status.as_str();
+        return failure(task, &format!("the cancel tool answered with status {word}, which is no end"), now, context);
+    };
+    match bounded(snapshot, context.policy) {
+        Ok(payload) => {
+            let mut draft = Draft::of(task, now);
+            draft.end(outcome, now);
+            draft.carry(payload);
+            draft.commit(task, now, context)
+        }
+        Err(error) => failure(task, &error.to_string(), now, context),
+    }
+}
+
+/// The attempt failed: try again later. The poll's own schedule stands, so that the real end is still seen.
+pub(super) fn failure(task: &Task, error: &str, now: Timestamp, context: Context<'_>) -> Change {
+    let mut draft = Draft::of(task, now);
+    if let Some(cancel) = &mut draft.task.cancel {
+        cancel.next_at = Some(now + backoff::after_failure(context.policy, cancel.attempts));
+        cancel.attempts = cancel.attempts.saturating_add(1);
+        cancel.last_error = Some(Snippet::of(error));
+    }
+    draft.commit(task, now, context)
+}

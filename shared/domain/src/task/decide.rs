@@ -1,0 +1,237 @@
+//! The decision point: every command that can meet a task, and what comes of it.
+
+use super::{Attention, Change, PayloadWrite, State, Task, TaskSpec, cancel, poll, recover, submit};
+use crate::durable::Expect;
+use crate::event::Event;
+use crate::ids::RemoteTaskId;
+use crate::note::Note;
+use crate::payload::{Payload, PayloadError};
+use crate::policy::Policy;
+use crate::snapshot::Snapshot;
+use crate::time::Timestamp;
+
+/// What somebody wants of a task.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Command {
+    /// The server took the submission: track it. By the submitter, who holds the intent.
+    RecordSubmit {
+        /// The server's handle.
+        remote: RemoteTaskId,
+        /// What it said.
+        snapshot: Snapshot,
+        /// When the call began: the first poll counts from there (reference 6.4).
+        started_at: Timestamp,
+    },
+    /// The submission came to nothing. By the submitter, who holds the intent.
+    RecordRefusal(submit::Refusal),
+    /// The server answered a poll. By the holder.
+    RecordStatus(Snapshot),
+    /// A poll failed; it is tried again. By the holder.
+    RecordPollFailure(String),
+    /// A poll was answered against the protocol: the task has failed. By the holder.
+    RecordPollViolation(String),
+    /// Somebody asks for the task to be cancelled. By anybody; fences the holder.
+    RequestCancel,
+    /// The server answered a cancel. By the holder.
+    RecordCancel(Snapshot),
+    /// A cancel failed; it is tried again. By the holder.
+    RecordCancelFailure(String),
+    /// The submitter's time is over. By the holder.
+    Recover,
+}
+
+/// What a decision may look at beside the task and the clock.
+#[derive(Debug, Clone, Copy)]
+pub struct Context<'a> {
+    /// What was settled at submission.
+    pub spec: &'a TaskSpec,
+    /// The payload as stored; only a failing poll of a task that has one needs it.
+    pub payload: &'a Payload,
+    /// The numbers.
+    pub policy: &'a Policy,
+}
+
+/// A command that this task, as it stands, cannot take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Rejected {
+    /// The task has ended; its row never changes again.
+    #[error("the task has already ended")]
+    Ended,
+    /// The task has no handle yet, or has one already.
+    #[error("a task in state {state} cannot take the command {command}")]
+    WrongState {
+        /// Where it stands.
+        state: &'static str,
+        /// What was wanted.
+        command: &'static str,
+    },
+    /// The command is for the holder of a lease, and there is no lease.
+    #[error("the command {command} is for the holder of a lease, and nobody holds one")]
+    NotHeld {
+        /// What was wanted.
+        command: &'static str,
+    },
+}
+
+impl Command {
+    /// The command's name, for messages.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::RecordSubmit { .. } => "record_submit",
+            Self::RecordRefusal(_) => "record_refusal",
+            Self::RecordStatus(_) => "record_status",
+            Self::RecordPollFailure(_) => "record_poll_failure",
+            Self::RecordPollViolation(_) => "record_poll_violation",
+            Self::RequestCancel => "request_cancel",
+            Self::RecordCancel(_) => "record_cancel",
+            Self::RecordCancelFailure(_) => "record_cancel_failure",
+            Self::Recover => "recover",
+        }
+    }
+}
+
+impl State {
+    /// The state's name, for messages.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Intent { .. } => "intent",
+            Self::Active { .. } => "active",
+            Self::Ended { .. } => "ended",
+        }
+    }
+}
+
+/// What becomes of `task` by `command` at `now`: a change to commit, or none when nothing changes.
+pub fn decide(task: &Task, command: Command, now: Timestamp, context: Context<'_>) -> Result<Option<Change>, Rejected> {
+    let name = command.name();
+    if matches!(command, Command::RequestCancel) {
+        return Ok(cancel::request(task, now));
+    }
+    let wrong = || Rejected::WrongState { state: task.state.name(), command: name };
+    let fits = match (&task.state, &command) {
+        (State::Ended { .. }, _) => return Err(Rejected::Ended),
+        (
+            State::Intent { .. },
+            Command::RecordSubmit { .. } | Command::RecordRefusal(_) | Command::Recover,
+        ) => true,
+        (
+            State::Active { .. },
+            Command::RecordStatus(_)
+            | Command::RecordPollFailure(_)
+            | Command::RecordPollViolation(_)
+            | Command::RecordCancel(_)
+            | Command::RecordCancelFailure(_),
+        ) => true,
+        _ => false,
+    };
+    if !fits {
+        return Err(wrong());
+    }
+    if task.durable.lease.is_none() {
+        return Err(Rejected::NotHeld { command: name });
+    }
+    Ok(Some(match command {
+        Command::RecordSubmit { remote, snapshot, started_at } => {
+            submit::record(task, remote, snapshot, started_at, now, context)
+        }
+        Command::RecordRefusal(refusal) => submit::refuse(task, refusal, now, context),
+        Command::RecordStatus(snapshot) => poll::status(task, snapshot, now, context),
+        Command::RecordPollFailure(error) => poll::failure(task, &error, now, context),
+        Command::RecordPollViolation(error) => poll::violation(task, &error, now, context),
+        Command::RecordCancel(snapshot) => cancel::answer(task, snapshot, now, context),
+        Command::RecordCancelFailure(error) => cancel::failure(task, &error, now, context),
+        Command::Recover => recover::recover(task, now, context),
+        Command::RequestCancel => return Err(wrong()),
+    }))
+}
+
+/// A new image in the making: the task as its holder leaves it, and the payload that goes with it.
+pub(super) struct Draft {
+    pub(super) task: Task,
+    /// The new payload, if it may have changed.
+    pub(super) payload: Option<Payload>,
+    pub(super) spec: Option<TaskSpec>,
+}
+
+impl Draft {
+    pub(super) fn of(task: &Task, now: Timestamp) -> Self {
+        Self { task: Task { updated_at: now, ..task.clone() }, payload: None, spec: None }
+    }
+
+    /// Ends the task: no poll, no cancel, no error of tracking outlives it.
+    pub(super) fn end(&mut self, outcome: super::Outcome, now: Timestamp) {
+        self.task.state = State::Ended { outcome, at: now };
+        self.task.tracking = super::Tracking { last_polled_at: self.task.tracking.last_polled_at, ..Default::default() };
+        if let Some(cancel) = &mut self.task.cancel {
+            cancel.next_at = None;
+            cancel.last_error = None;
+        }
+    }
+
+    /// Sets the payload, and the part of its error that the hot row shows.
+    pub(super) fn carry(&mut self, payload: Payload) {
+        self.task.error = payload.error.as_deref().map(crate::text::Snippet::of);
+        self.payload = Some(payload);
+    }
+
+    /// Turns the draft into the holder's commit, with the event that it makes.
+    pub(super) fn commit(mut self, before: &Task, now: Timestamp, context: Context<'_>) -> Change {
+        let note = self.announce(now, context);
+        self.seal(before, note)
+    }
+
+    /// The same without an event: the caller has the outcome in hand.
+    pub(super) fn commit_told(self, before: &Task) -> Change {
+        self.seal(before, None)
+    }
+
+    fn seal(mut self, before: &Task, note: Option<Note>) -> Change {
+        self.task.durable = before.durable.committed(self.task.wants());
+        let payload = match self.payload {
+            None => PayloadWrite::Keep,
+            Some(payload) => {
+                let digest = payload.digest();
+                let write = match &digest {
+                    _ if digest == before.payload => PayloadWrite::Keep,
+                    Some(_) => PayloadWrite::Put(payload),
+                    None => PayloadWrite::Clear,
+                };
+                self.task.payload = digest;
+                write
+            }
+        };
+        Change { expect: before.durable.held(), task: self.task, spec: self.spec, payload, note }
+    }
+
+    /// Makes the next version when attention begins or its content changes; forgets the current one when it ends, so
+    /// that the same question asked again is news again (vectors 88 and 89).
+    fn announce(&mut self, now: Timestamp, context: Context<'_>) -> Option<Note> {
+        let task = &mut self.task;
+        let degraded = task.is_degraded(context.policy);
+        let needed = degraded || task.status().is_terminal() || task.status() == crate::Status::InputRequired;
+        if !needed {
+            task.attention = Attention { last: task.attention.last, ..Attention::default() };
+            return None;
+        }
+        let cause = task.tracking.last_error.as_ref().filter(|_| degraded).map(|e| e.as_str().to_owned());
+        let payload = self.payload.as_ref().unwrap_or(context.payload).clone();
+        let event = Event::new(task.key.id.clone(), context.spec.name.clone(), task.status(), payload, cause);
+        let fingerprint = event.fingerprint();
+        if task.attention.version != 0 && task.attention.fingerprint.as_ref() == Some(&fingerprint) {
+            return None;
+        }
+        let version = task.attention.last + 1;
+        task.attention = Attention { version, last: version, fingerprint: Some(fingerprint) };
+        Some(Note::new(task.key.clone(), version, task.delivery, event, now))
+    }
+}
+
+/// A change that creates the row or fences its holder, and makes no event.
+pub(super) fn quiet(expect: Expect, task: Task, spec: Option<TaskSpec>) -> Change {
+    Change { expect, task, spec, payload: PayloadWrite::Keep, note: None }
+}
+
+/// The payload of a snapshot, or the text of the violation.
+pub(super) fn bounded(snapshot: Snapshot, policy: &Policy) -> Result<Payload, PayloadError> {
+    Payload::bounded(snapshot, policy)
+}
