@@ -1,1 +1,43 @@
 //! The extensions config: schema, validation, masking, merging and sealing: pure.
+//!
+//! The raw JSON is the truth and is never re-serialised from a typed model, so that unknown keys, `$VAR` references and
+//! "was this field given" survive every write (reference 1.3, 10.3). Typed views are read from it once, beside it.
+//! Nothing here prints a value from a sensitive place: not a problem, not an error, not `Debug`.
+//!
+//! The way of a change: [`merge()`] (restores `***`) → [`Document::parse`] → [`api_screen`] → [`SealKey::seal_document`]
+//! → the table → [`SealKey::open_document`] → [`Document::response`].
+
+mod canonical;
+mod document;
+mod header;
+mod mask;
+mod merge;
+mod names;
+mod path;
+mod problem;
+mod reader;
+mod screen;
+mod seal;
+mod sensitive;
+mod server;
+mod setting;
+
+pub use canonical::{canonical, sha256_hex};
+pub use document::Document;
+pub use header::{Illegal, illegal_value, legal_name};
+pub use mask::MASK;
+pub use merge::merge;
+pub use names::{MAX_VISIBLE_NAME, Names, ToolRef, visible_name};
+pub use problem::{Kind, Problem};
+pub use screen::api_screen;
+pub use seal::{NONCE_BYTES, OpenError, SealError, SealKey};
+pub use sensitive::is_sensitive_key;
+pub use server::{
+    Command, ConnectError, DEFAULT_TIMEOUT, GrantType, HeadersFromContext, MAX_SERVER_NAME, MAX_TASK_NAME,
+    Mode, Oauth, OnMissing, Remote, ResolvedRemote, Routing, RoutingOverride, Server, Toolset, Transport,
+    UserAuth,
+};
+pub use setting::{NoSecrets, ResolveError, Secrets, Setting};
+
+#[cfg(test)]
+mod tests;

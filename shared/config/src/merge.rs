@@ -1,0 +1,127 @@
+//! A PUT against what is stored (reference 5.11). What a client got masked and sends back unchanged is restored, to
+//! exactly the place that it came from; a `***` that could mean several stored values is refused instead of guessed.
+//!
+//! Better than the reference on its own ⚠ points: a field of an entry that was not sent is kept for every field, not
+//! only for some; a list is matched by what its elements show and not by position; a new server cannot store `***`.
+
+mod restore;
+
+use serde_json::{Map, Value};
+
+use crate::document::{Document, SERVERS, with_canonical_name};
+use crate::mask::{self, Style};
+use crate::path::Path;
+use crate::problem::{Kind, Problem};
+
+/// Blocks whose own fields are kept one by one when not sent.
+const BLOCKS: &[&str] = &["oauth", "user_auth", "headers_from_context"];
+/// Fields that carry credentials: not kept silently for another endpoint.
+const CREDENTIALS: &[&str] = &["env", "headers", "oauth", "user_auth", "headers_from_context"];
+const OAUTH_SECRETS: &[&str] = &["client_secret", "refresh_token"];
+
+/// The document that results from sending `incoming` when `stored` is there; it is not yet validated.
+///
+/// `incoming` is `{"mcp_servers": {...}}` or a whole config. Servers that it does not have are deleted; other top-level
+/// keys that it does not have are kept. In a server: `***` restores, a field that is missing is kept, null resets. An
+/// OAuth secret that is null or missing is kept, the empty string removes it. Credentials that are missing are not
+/// kept when the type, URL origin or command changed: they would go to somebody else.
+/// Errors: the shape of the body ([`Kind::Shape`]), or a `***` for which there is no one value ([`Kind::Mask`]).
+pub fn merge(incoming: Value, stored: Option<&Document>) -> Result<Value, Vec<Problem>> {
+    let mut incoming = required_servers(incoming)?;
+    let empty = Value::Object(Map::new());
+    let stored = stored.map_or(&empty, Document::expose_raw);
+    inherit_top(&mut incoming, stored);
+    let entries = incoming.get_mut(SERVERS).and_then(Value::as_object_mut);
+    for (name, entry) in entries.into_iter().flatten() {
+        let old = stored.get(SERVERS).and_then(|servers| servers.get(name)).and_then(Value::as_object);
+        if let (Some(entry), Some(old)) = (entry.as_object_mut(), old) {
+            inherit_entry(entry, old);
+        }
+        if let Some(oauth) = entry.get_mut("oauth").and_then(Value::as_object_mut) {
+            clear_empty(oauth);
+        }
+    }
+    restore::restore(&mut incoming, stored)?;
+    Ok(incoming)
+}
+
+fn required_servers(incoming: Value) -> Result<Value, Vec<Problem>> {
+    let given = ["mcpServers", "mcp_servers"].iter().any(|name| incoming.get(name).is_some());
+    if incoming.is_object() && !given {
+        let path = Path::default().key("mcp_servers");
+        return Err(vec![Problem::new(Kind::Shape, &path, "is required; send {\"mcp_servers\": {…}}")]);
+    }
+    with_canonical_name(incoming)
+}
+
+fn inherit_top(incoming: &mut Value, stored: &Value) {
+    let (Some(new), Some(old)) = (incoming.as_object_mut(), stored.as_object()) else { return };
+    for (key, value) in old {
+        if key != SERVERS && !new.contains_key(key) {
+            new.insert(key.clone(), value.clone());
+        }
+    }
+}
+
+fn inherit_entry(entry: &mut Map<String, Value>, old: &Map<String, Value>) {
+    // One decision in two spellings: an inherited `type` would silently win over a sent `transport`.
+    let kind_sent = entry.contains_key("type") || entry.contains_key("transport");
+    let apart = |key: &str| CREDENTIALS.contains(&key) || (kind_sent && matches!(key, "type" | "transport"));
+    for (key, value) in old {
+        if !apart(key) && !entry.contains_key(key) {
+            entry.insert(key.clone(), value.clone());
+        }
+    }
+    let same = same_endpoint(entry, old);
+    for key in CREDENTIALS {
+        match (entry.get_mut(*key), old.get(*key)) {
+            (None, Some(value)) if same => {
+                entry.insert((*key).to_owned(), value.clone());
+            }
+            (Some(Value::Object(block)), Some(Value::Object(old))) if BLOCKS.contains(key) => {
+                inherit_block(block, old);
+            }
+            _ => {}
+        }
+    }
+}
+
+fn inherit_block(block: &mut Map<String, Value>, old: &Map<String, Value>) {
+    for (key, value) in old {
+        let kept_if_null = OAUTH_SECRETS.contains(&key.as_str());
+        let sent = block.get(key).is_some_and(|sent| !(kept_if_null && sent.is_null()));
+        if !sent {
+            block.insert(key.clone(), value.clone());
+        }
+    }
+}
+
+fn clear_empty(oauth: &mut Map<String, Value>) {
+    for key in OAUTH_SECRETS {
+        if let Some(secret) = oauth.get_mut(*key).filter(|secret| secret.as_str() == Some("")) {
+            *secret = Value::Null;
+        }
+    }
+}
+
+fn same_endpoint(new: &Map<String, Value>, old: &Map<String, Value>) -> bool {
+    let text = |entry: &Map<String, Value>, key: &str| {
+        entry.get(key).and_then(Value::as_str).unwrap_or("").to_owned()
+    };
+    let kind = |entry: &Map<String, Value>| {
+        let kind = text(entry, "type");
+        if kind.is_empty() { text(entry, "transport") } else { kind }
+    };
+    let origin = |entry: &Map<String, Value>| restore::origin(&text(entry, "url"));
+    kind(new) == kind(old) && origin(new) == origin(old) && text(new, "command") == text(old, "command")
+}
+
+/// The document as a client sees it, with every secret as `***`.
+fn shown(document: &Value) -> Value {
+    let mut shown = document.clone();
+    mask::mask(&mut shown, Style::Compared);
+    shown
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,106 @@
+//! The tool names that a model sees (DESIGN section 5; reference 3.2): `server_tool`, legal for every provider, unique,
+//! and mapped back. The source server is kept beside the name, never inferred from it.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use serde_json::json;
+
+use crate::canonical::sha256_hex;
+
+/// Most characters in a visible name.
+pub const MAX_VISIBLE_NAME: usize = 64;
+const SHORT_HASH: usize = 8;
+
+/// One tool of a catalogue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ToolRef<'a> {
+    /// The server's name.
+    pub server: &'a str,
+    /// The name that the server advertises.
+    pub raw: &'a str,
+    /// The server's `tool_name_prefix`.
+    pub prefix: bool,
+}
+
+/// The visible names of one catalogue, both ways.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Names {
+    visible: BTreeMap<(String, String), String>,
+    source: HashMap<String, (String, String)>,
+}
+
+/// The visible name of a tool when no other tool claims it: `server_raw`, or `raw` without prefix; what is illegal or
+/// longer than 64 characters is replaced and cut, and ends in a hash of the original.
+pub fn visible_name(server: &str, raw: &str, prefix: bool) -> String {
+    let tool = ToolRef { server, raw, prefix };
+    let wanted = wanted(tool);
+    if legal(&wanted) { wanted } else { suffixed(tool, &wanted, SHORT_HASH) }
+}
+
+impl Names {
+    /// Names for all tools of a catalogue, whatever their order. When several tools want one name, each of them gets
+    /// a hash: giving it to one of them would let a new server take over a name that callers already use.
+    pub fn assign<'a>(tools: impl IntoIterator<Item = ToolRef<'a>>) -> Self {
+        let mut claims: BTreeMap<String, BTreeSet<ToolRef<'a>>> = BTreeMap::new();
+        for tool in tools {
+            claims.entry(wanted(tool)).or_default().insert(tool);
+        }
+        let mut names = Self::default();
+        let mut changed = Vec::new();
+        for (wanted, tools) in claims {
+            match tools.first() {
+                Some(tool) if tools.len() == 1 && legal(&wanted) => names.insert(*tool, wanted),
+                _ => changed.extend(tools.into_iter().map(|tool| (tool, wanted.clone()))),
+            }
+        }
+        changed.sort();
+        for (tool, wanted) in changed {
+            let free = [8, 16, 32, 63].into_iter().map(|length| suffixed(tool, &wanted, length));
+            // A name of 63 hash characters is taken only if it was planted against SHA-256: then the tool has none.
+            if let Some(name) = free.into_iter().find(|name| !names.source.contains_key(name)) {
+                names.insert(tool, name);
+            }
+        }
+        names
+    }
+
+    /// The visible name of a server's tool.
+    pub fn visible(&self, server: &str, raw: &str) -> Option<&str> {
+        self.visible.get(&(server.to_owned(), raw.to_owned())).map(String::as_str)
+    }
+
+    /// The server and raw name behind a visible name.
+    pub fn source(&self, visible: &str) -> Option<(&str, &str)> {
+        self.source.get(visible).map(|(server, raw)| (server.as_str(), raw.as_str()))
+    }
+
+    fn insert(&mut self, tool: ToolRef<'_>, name: String) {
+        let key = (tool.server.to_owned(), tool.raw.to_owned());
+        self.source.insert(name.clone(), key.clone());
+        self.visible.insert(key, name);
+    }
+}
+
+fn wanted(tool: ToolRef<'_>) -> String {
+    if tool.prefix { format!("{}_{}", tool.server, tool.raw) } else { tool.raw.to_owned() }
+}
+
+fn legal(name: &str) -> bool {
+    !name.is_empty() && name.len() <= MAX_VISIBLE_NAME && name.chars().all(legal_character)
+}
+
+fn legal_character(character: char) -> bool {
+    character.is_ascii_alphanumeric() || character == '_' || character == '-'
+}
+
+fn suffixed(tool: ToolRef<'_>, wanted: &str, length: usize) -> String {
+    let mut hash = sha256_hex(&json!([tool.server, tool.raw]));
+    hash.truncate(length);
+    let room = MAX_VISIBLE_NAME.saturating_sub(length + 1);
+    let legal = wanted.chars().map(|character| if legal_character(character) { character } else { '_' });
+    let head: String = legal.take(room).collect();
+    format!("{head}_{hash}")
+}
+
+#[cfg(test)]
+mod tests;
