@@ -6,7 +6,7 @@ use crate::policy::Policy;
 use crate::snapshot::Status;
 
 /// Longest pause that a server's hint can ask for.
-pub const HINT_CAP: Duration = Duration::from_secs(86_400);
+pub const HINT_CAP: Duration = Duration::from_hours(24);
 
 /// Doublings after which the exponent stops growing.
 const MAX_DOUBLINGS: u32 = 16;

@@ -256,9 +256,8 @@ impl Expect {
                 match &row.lease {
                     // Nothing takes a lease without raising the generation, except the commit itself.
                     None if retried => Verdict::Done,
-                    None => Verdict::Lost,
                     Some(lease) if row.wake != *wake && lease.until >= now => Verdict::Woken,
-                    Some(_) => Verdict::Lost,
+                    None | Some(_) => Verdict::Lost,
                 }
             }
             (Self::Unchanged { .. }, Some(_)) if retried => Verdict::Unknown,

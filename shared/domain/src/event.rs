@@ -54,7 +54,13 @@ impl Fingerprint {
 
 impl Event {
     /// Puts an event together.
-    pub fn new(task_id: TaskId, task_name: TaskName, status: Status, payload: Payload, degraded: Option<String>) -> Self {
+    pub fn new(
+        task_id: TaskId,
+        task_name: TaskName,
+        status: Status,
+        payload: Payload,
+        degraded: Option<String>,
+    ) -> Self {
         Self {
             task_id,
             task_name,
@@ -85,8 +91,10 @@ fn canonical(value: &Value) -> String {
         Value::Object(map) => {
             let mut entries: Vec<_> = map.iter().collect();
             entries.sort_by_key(|(key, _)| *key);
-            let body: Vec<String> =
-                entries.into_iter().map(|(k, v)| format!("{}:{}", Value::from(k.as_str()), canonical(v))).collect();
+            let body: Vec<String> = entries
+                .into_iter()
+                .map(|(k, v)| format!("{}:{}", Value::from(k.as_str()), canonical(v)))
+                .collect();
             format!("{{{}}}", body.join(","))
         }
         Value::Array(items) => {
@@ -106,7 +114,13 @@ mod tests {
 
     fn event(payload: Payload, degraded: Option<&str>) -> Event {
         let id = TaskId::new(Timestamp::from_millis(1), [0; 10]);
-        Event::new(id, TaskName::parse("report").unwrap(), Status::Working, payload, degraded.map(str::to_owned))
+        Event::new(
+            id,
+            TaskName::parse("report").unwrap(),
+            Status::Working,
+            payload,
+            degraded.map(str::to_owned),
+        )
     }
 
     #[test]
@@ -117,7 +131,8 @@ mod tests {
 
     #[test]
     fn the_wording_of_a_poll_error_is_not_news_but_degradation_is() {
-        let (a, b) = (event(Payload::default(), Some("refused")), event(Payload::default(), Some("timed out")));
+        let (a, b) =
+            (event(Payload::default(), Some("refused")), event(Payload::default(), Some("timed out")));
         assert_eq!(a.fingerprint(), b.fingerprint());
         assert_ne!(a.fingerprint(), event(Payload::default(), None).fingerprint());
     }

@@ -21,7 +21,11 @@ pub fn encode(name: &str) -> String {
         return encoded;
     }
     // A `!` cannot come out of the encoding, so no short name can imitate a long one's part.
-    format!("{}!{}", encoded.get(..HEAD_BYTES).unwrap_or_default(), hex::encode(Sha256::digest(name.as_bytes())))
+    format!(
+        "{}!{}",
+        encoded.get(..HEAD_BYTES).unwrap_or_default(),
+        hex::encode(Sha256::digest(name.as_bytes()))
+    )
 }
 
 /// Whether [`decode`] gives `name` back from its part.

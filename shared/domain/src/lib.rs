@@ -16,7 +16,7 @@ pub mod task;
 pub mod text;
 pub mod time;
 
-pub use durable::{Durable, Due, Expect, Generation, Lane, Lease, Owner, Verdict};
+pub use durable::{Due, Durable, Expect, Generation, Lane, Lease, Owner, Verdict};
 pub use event::Event;
 pub use ids::{RemoteTaskId, ServerName, ServerTag, TaskId, TaskKey, TaskName, ThreadId, ThreadKey, UserId};
 pub use note::Note;

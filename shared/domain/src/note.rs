@@ -105,7 +105,17 @@ impl Note {
     pub fn new(task: TaskKey, version: u32, delivery: Delivery, event: Event, now: Timestamp) -> Self {
         let durable = Durable::waiting(Due { lane: Lane::Notify, at: now });
         let state = State::Pending;
-        Self { task, version, delivery, event, state, durable, attempts: 0, last_error: None, created_at: now }
+        Self {
+            task,
+            version,
+            delivery,
+            event,
+            state,
+            durable,
+            attempts: 0,
+            last_error: None,
+            created_at: now,
+        }
     }
 }
 
@@ -132,7 +142,8 @@ pub fn decide(note: &Note, command: Command, now: Timestamp, policy: &Policy) ->
                 after.state = State::Dead;
                 due = Some(Due { lane: Lane::Dead, at: now });
             } else {
-                due = Some(Due { lane: Lane::Notify, at: now + backoff::after_failure(policy, note.attempts) });
+                due =
+                    Some(Due { lane: Lane::Notify, at: now + backoff::after_failure(policy, note.attempts) });
             }
         }
     }

@@ -143,7 +143,8 @@ mod tests {
     fn questions_and_artifacts_have_a_hard_limit() {
         let ask = |n: usize| {
             let question = json!({ "p": "x".repeat(n) });
-            let snapshot = Snapshot { input_required: Some(question), ..Snapshot::bare(Status::InputRequired) };
+            let snapshot =
+                Snapshot { input_required: Some(question), ..Snapshot::bare(Status::InputRequired) };
             Payload::bounded(snapshot, &Policy::default())
         };
         assert!(ask(65_528).is_ok());

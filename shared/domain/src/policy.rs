@@ -25,8 +25,8 @@ impl Default for Policy {
     fn default() -> Self {
         Self {
             poll_interval: Duration::from_secs(5),
-            input_required_interval: Duration::from_secs(60),
-            max_backoff: Duration::from_secs(300),
+            input_required_interval: Duration::from_mins(1),
+            max_backoff: Duration::from_mins(5),
             degraded_after: 3,
             max_result_bytes: 65_536,
             result_preview_chars: 2000,

@@ -102,7 +102,10 @@ mod tests {
         for bad in [0.0, -1.0, f64::NAN, f64::INFINITY] {
             assert_eq!(poll_hint(bad), Err(InvalidHint));
         }
-        assert_eq!(poll_hint(1e20), Ok(Duration::from_secs_f64(1e19).max(Duration::MAX)).map(|_| poll_hint(1e20).unwrap()));
+        assert_eq!(
+            poll_hint(1e20),
+            Ok(Duration::from_secs_f64(1e19).max(Duration::MAX)).map(|_| poll_hint(1e20).unwrap())
+        );
         assert_eq!(poll_hint(0.25), Ok(Duration::from_millis(250)));
     }
 }

@@ -164,6 +164,10 @@ pub struct TaskSpec {
 
 /// What happens to the payload row.
 #[derive(Debug, Clone, PartialEq)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "there is one per change, moved once; a box would only cost its readers"
+)]
 pub enum PayloadWrite {
     /// It stays as it is.
     Keep,

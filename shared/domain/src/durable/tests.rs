@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-const L: Duration = Duration::from_secs(120);
+const L: Duration = Duration::from_mins(2);
 
 fn at(secs: u64) -> Timestamp {
     Timestamp::from_millis(secs * 1000)
@@ -14,12 +14,12 @@ fn lease(owner: &str, until: u64) -> Lease {
     Lease { owner: Owner::stored(owner.into()), until: at(until) }
 }
 
-fn due(lane: Lane, secs: u64) -> Option<Due> {
-    Some(Due { lane, at: at(secs) })
+fn due(lane: Lane, secs: u64) -> Due {
+    Due { lane, at: at(secs) }
 }
 
 fn waiting() -> Durable {
-    Durable { due: due(Lane::Poll, 10), ..Durable::default() }
+    Durable { due: Some(due(Lane::Poll, 10)), ..Durable::default() }
 }
 
 #[test]
@@ -51,7 +51,7 @@ fn lost_lease_cannot_commit_even_when_nobody_took_over() {
 #[test]
 fn a_fence_makes_the_result_in_flight_worthless() {
     let held = waiting().claimed(lease("a", 130));
-    let fenced = held.fenced(due(Lane::Cancel, 11));
+    let fenced = held.fenced(Some(due(Lane::Cancel, 11)));
     assert!(!held.held().holds(Some(&fenced), at(12)));
     assert_eq!(held.held().judge(Some(&fenced), false, at(12)), Verdict::Lost);
 }
@@ -59,7 +59,7 @@ fn a_fence_makes_the_result_in_flight_worthless() {
 #[test]
 fn a_commit_whose_answer_was_lost_recognises_itself() {
     let held = waiting().claimed(lease("a", 130));
-    let committed = held.committed(due(Lane::Poll, 20));
+    let committed = held.committed(Some(due(Lane::Poll, 20)));
     assert_eq!(held.held().judge(Some(&committed), true, at(12)), Verdict::Done);
     let retaken = committed.claimed(lease("b", 150));
     assert_eq!(held.held().judge(Some(&retaken), true, at(30)), Verdict::Unknown);

@@ -20,6 +20,10 @@ pub(super) fn request(task: &Task, now: Timestamp) -> Option<Change> {
     };
     let cancel = Cancel { requested_at: now, attempts: 0, next_at: known.then_some(now), last_error: None };
     let mut asked = Task { cancel: Some(cancel), updated_at: now, ..task.clone() };
+    // A poll that is overdue, or that is fenced here, waits for the cancel: on a tie the cancel goes first.
+    if let State::Active { next_poll_at, .. } = &mut asked.state {
+        *next_poll_at = now.max(*next_poll_at);
+    }
     // An intent's holder is not fenced: its commit must still bring the handle, and then lands in the cancel lane.
     asked.durable = if known { task.durable.fenced(asked.wants()) } else { task.durable.woken() };
     Some(quiet(task.durable.unchanged(), asked, None))
@@ -29,7 +33,12 @@ pub(super) fn request(task: &Task, now: Timestamp) -> Option<Change> {
 pub(super) fn answer(task: &Task, snapshot: Snapshot, now: Timestamp, context: Context<'_>) -> Change {
     let Ok(outcome) = outcome_of(snapshot.status) else {
         let word = snapshot.status.as_str();
-        return failure(task, &format!("the cancel tool answered with status {word}, which is no end"), now, context);
+        return failure(
+            task,
+            &format!("the cancel tool answered with status {word}, which is no end"),
+            now,
+            context,
+        );
     };
     match bounded(snapshot, context.policy) {
         Ok(payload) => {
@@ -50,5 +59,6 @@ pub(super) fn failure(task: &Task, error: &str, now: Timestamp, context: Context
         cancel.attempts = cancel.attempts.saturating_add(1);
         cancel.last_error = Some(Snippet::of(error));
     }
-    draft.commit(task, now, context)
+    // It changes nothing that an event tells, so it makes none and needs no payload to compare with.
+    draft.commit_told(task)
 }

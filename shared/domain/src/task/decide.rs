@@ -102,7 +102,12 @@ impl State {
 }
 
 /// What becomes of `task` by `command` at `now`: a change to commit, or none when nothing changes.
-pub fn decide(task: &Task, command: Command, now: Timestamp, context: Context<'_>) -> Result<Option<Change>, Rejected> {
+pub fn decide(
+    task: &Task,
+    command: Command,
+    now: Timestamp,
+    context: Context<'_>,
+) -> Result<Option<Change>, Rejected> {
     let name = command.name();
     if matches!(command, Command::RequestCancel) {
         return Ok(cancel::request(task, now));
@@ -113,15 +118,15 @@ pub fn decide(task: &Task, command: Command, now: Timestamp, context: Context<'_
         (
             State::Intent { .. },
             Command::RecordSubmit { .. } | Command::RecordRefusal(_) | Command::Recover,
-        ) => true,
-        (
+        )
+        | (
             State::Active { .. },
-            Command::RecordStatus(_)
-            | Command::RecordPollFailure(_)
-            | Command::RecordPollViolation(_)
-            | Command::RecordCancel(_)
-            | Command::RecordCancelFailure(_),
+            Command::RecordStatus(_) | Command::RecordPollFailure(_) | Command::RecordPollViolation(_),
         ) => true,
+        // Nobody reports a cancel that nobody asked for.
+        (State::Active { .. }, Command::RecordCancel(_) | Command::RecordCancelFailure(_)) => {
+            task.cancel.is_some()
+        }
         _ => false,
     };
     if !fits {
@@ -161,7 +166,8 @@ impl Draft {
     /// Ends the task: no poll, no cancel, no error of tracking outlives it.
     pub(super) fn end(&mut self, outcome: super::Outcome, now: Timestamp) {
         self.task.state = State::Ended { outcome, at: now };
-        self.task.tracking = super::Tracking { last_polled_at: self.task.tracking.last_polled_at, ..Default::default() };
+        self.task.tracking =
+            super::Tracking { last_polled_at: self.task.tracking.last_polled_at, ..Default::default() };
         if let Some(cancel) = &mut self.task.cancel {
             cancel.next_at = None;
             cancel.last_error = None;
@@ -180,7 +186,7 @@ impl Draft {
         self.seal(before, note)
     }
 
-    /// The same without an event: the caller has the outcome in hand.
+    /// The same without an event: there is none to tell, or the caller has the outcome in hand.
     pub(super) fn commit_told(self, before: &Task) -> Change {
         self.seal(before, None)
     }

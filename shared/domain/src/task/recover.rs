@@ -6,8 +6,7 @@ use crate::payload::Payload;
 use crate::time::Timestamp;
 
 /// What the thread reads about such a task.
-pub(super) const OUTCOME_UNKNOWN: &str =
-    "submission outcome unknown: the submitter stopped before the server's answer was recorded; the task may be running at the server";
+pub(super) const OUTCOME_UNKNOWN: &str = "submission outcome unknown: the submitter stopped before the server's answer was recorded; the task may be running at the server";
 
 /// Ends the task: as cancelled if that was asked for, else as failed.
 pub(super) fn recover(task: &Task, now: Timestamp, context: Context<'_>) -> Change {

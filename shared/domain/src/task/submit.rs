@@ -93,11 +93,13 @@ pub(super) fn record(
     match outcome_of(status) {
         Ok(outcome) => draft.end(outcome, now),
         Err(phase) => {
-            draft.task.state = State::Active { phase, next_poll_at };
-            // A cancel that came while the handle was unknown is due at once.
+            let mut first_poll_at = next_poll_at;
+            // A cancel that came while the handle was unknown is due at once, and before any poll.
             if let Some(cancel) = &mut draft.task.cancel {
                 cancel.next_at = Some(now);
+                first_poll_at = now.max(first_poll_at);
             }
+            draft.task.state = State::Active { phase, next_poll_at: first_poll_at };
         }
     }
     draft.commit(task, now, context)
