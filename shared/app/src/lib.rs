@@ -3,4 +3,14 @@
 //! The only crate that says what happens in which order. It knows no wire format, no table and no SDK; whoever runs it
 //! (a function, one machine, a simulation) hands it adapters for [`ports`].
 
+pub mod catalog;
+pub mod chain;
+pub mod configs;
+pub mod deadline;
+pub mod drivers;
+pub mod limits;
 pub mod ports;
+pub mod settle;
+pub mod tasks;
+pub mod tools;
+pub mod worker;

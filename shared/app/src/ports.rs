@@ -9,6 +9,7 @@ mod event_log;
 mod mcp_client;
 mod note_store;
 mod random;
+mod seal_keys;
 mod task_store;
 
 pub use clock::Clock;
@@ -20,4 +21,5 @@ pub use event_log::{DeliveredEvent, EventLog};
 pub use mcp_client::{CallError, CallFault, McpClient, RawTool};
 pub use note_store::{NoteKey, NoteStore};
 pub use random::Random;
+pub use seal_keys::{SealKeyError, SealKeys};
 pub use task_store::{Committed, TaskStore};

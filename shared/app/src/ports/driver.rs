@@ -72,5 +72,11 @@ pub trait TaskDriver: Send + Sync {
 
     /// Asks for a task to be cancelled. The handle is raw text, so that a submission whose handle cannot be tracked can
     /// still be undone.
-    async fn cancel(&self, server: &Server, data: &Value, handle: &str, limit: Duration) -> Result<Snapshot, DriverError>;
+    async fn cancel(
+        &self,
+        server: &Server,
+        data: &Value,
+        handle: &str,
+        limit: Duration,
+    ) -> Result<Snapshot, DriverError>;
 }

@@ -1,0 +1,21 @@
+//! The drivers that this process has, by the name under which tasks remember them.
+
+use std::sync::Arc;
+
+use crate::ports::TaskDriver;
+
+/// A few drivers.
+#[derive(Clone, Default)]
+pub struct Drivers(Vec<Arc<dyn TaskDriver>>);
+
+impl Drivers {
+    /// These drivers; of two with one name the first is used.
+    pub fn new(drivers: Vec<Arc<dyn TaskDriver>>) -> Self {
+        Self(drivers)
+    }
+
+    /// The driver of that name.
+    pub fn get(&self, name: &str) -> Option<&Arc<dyn TaskDriver>> {
+        self.0.iter().find(|driver| driver.name() == name)
+    }
+}

@@ -1,0 +1,118 @@
+//! From a command to a committed change: the one loop through which every holder's outcome goes.
+
+use std::sync::Arc;
+
+use pudu_domain::task::{Command, Context, PayloadWrite, Rejected, decide};
+use pudu_domain::{Payload, Policy, Task, TaskSpec};
+
+use crate::ports::{Clock, Committed, StoreError, TaskStore};
+
+/// How often a holder decides again because the row was changed beside it.
+const DECISIONS: usize = 4;
+
+/// What became of a command.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Settled {
+    /// It stands; the row as it is now, and whether an event was made.
+    Done {
+        /// The new row.
+        task: Box<Task>,
+        /// Whether the notifier has something to do.
+        announced: bool,
+    },
+    /// Nothing changes by it.
+    Unchanged,
+    /// It was not applied and will not be; somebody else owns the row.
+    Lost(Committed),
+    /// The row cannot take it.
+    Rejected(Rejected),
+}
+
+/// Decides and commits.
+#[derive(Clone)]
+pub struct Settle {
+    /// The tasks.
+    pub tasks: Arc<dyn TaskStore>,
+    /// The time.
+    pub clock: Arc<dyn Clock>,
+    /// The numbers.
+    pub policy: Policy,
+}
+
+impl Settle {
+    /// Applies `command` for the holder of `task`. A holder that was woken reads the row, and decides again as long as the
+    /// claim is still its own.
+    pub async fn held(
+        &self,
+        mut task: Task,
+        spec: &TaskSpec,
+        command: Command,
+    ) -> Result<Settled, StoreError> {
+        let payload = self.payload_for(&task, &command).await?;
+        let generation = task.durable.generation;
+        let mut outcome = Committed::Woken;
+        for _ in 0..DECISIONS {
+            let context = Context { spec, payload: &payload, policy: &self.policy };
+            let change = match decide(&task, command.clone(), self.clock.now(), context) {
+                Ok(Some(change)) => change,
+                Ok(None) => return Ok(Settled::Unchanged),
+                Err(rejected) => return Ok(Settled::Rejected(rejected)),
+            };
+            outcome = self.tasks.commit(&change).await?;
+            match outcome {
+                Committed::Done => {
+                    let announced = change.note.is_some();
+                    return Ok(Settled::Done { task: Box::new(change.task), announced });
+                }
+                Committed::Woken => match self.tasks.load(&task.key).await? {
+                    Some(now) if now.durable.generation == generation => task = now,
+                    _ => return Ok(Settled::Lost(Committed::Lost)),
+                },
+                _ => break,
+            }
+        }
+        Ok(Settled::Lost(outcome))
+    }
+
+    /// Applies `command` for somebody who holds nothing (a request to cancel): reads, decides, and tries again when the
+    /// row changed in between. None when there is no such task.
+    pub async fn beside(
+        &self,
+        key: &pudu_domain::TaskKey,
+        command: Command,
+    ) -> Result<Option<Settled>, StoreError> {
+        let mut last = Settled::Lost(Committed::Lost);
+        for _ in 0..DECISIONS {
+            let Some(task) = self.tasks.load(key).await? else { return Ok(None) };
+            let Some(spec) = self.tasks.spec(&task).await? else { return Ok(None) };
+            let context = Context { spec: &spec, payload: &Payload::default(), policy: &self.policy };
+            let change = match decide(&task, command.clone(), self.clock.now(), context) {
+                Ok(Some(change)) => change,
+                Ok(None) => return Ok(Some(Settled::Unchanged)),
+                Err(rejected) => return Ok(Some(Settled::Rejected(rejected))),
+            };
+            debug_assert!(
+                change.payload == PayloadWrite::Keep,
+                "a command beside the holder never has a payload"
+            );
+            match self.tasks.commit(&change).await? {
+                Committed::Done => {
+                    let announced = change.note.is_some();
+                    return Ok(Some(Settled::Done { task: Box::new(change.task), announced }));
+                }
+                other => last = Settled::Lost(other),
+            }
+        }
+        Ok(Some(last))
+    }
+
+    /// The stored payload, where the decision may need it: a failure keeps what the task had, and its event tells it.
+    async fn payload_for(&self, task: &Task, command: &Command) -> Result<Payload, StoreError> {
+        let replaced = matches!(command, Command::RecordStatus(_) | Command::RecordSubmit { .. });
+        if replaced || task.payload.is_none() {
+            Ok(Payload::default())
+        } else {
+            self.tasks.payload(&task.key).await
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! A thread's tasks as callers see them: list, look, ask to cancel. Nothing here waits for a server.
+
+use pudu_domain::task::Command;
+use pudu_domain::{Payload, Task, TaskId, TaskKey, TaskName, ThreadKey};
+
+use crate::ports::StoreError;
+use crate::settle::{Settle, Settled};
+
+/// A task in a list.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Listed {
+    /// The row.
+    pub task: Task,
+    /// The toolset's name.
+    pub name: TaskName,
+    /// Whether its server has not answered for several polls.
+    pub degraded: bool,
+}
+
+/// A task with everything it brought.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Detailed {
+    /// As in a list.
+    pub listed: Listed,
+    /// What it brought.
+    pub payload: Payload,
+}
+
+/// The task could not be cancelled right now.
+#[derive(Debug, thiserror::Error)]
+pub enum CancelError {
+    /// The table failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// Others changed the task again and again.
+    #[error("the task changed while it was being cancelled; try again")]
+    Busy,
+}
+
+/// Reads and cancels tasks.
+#[derive(Clone)]
+pub struct Tasks {
+    /// The tasks, the time and the numbers.
+    pub settle: Settle,
+}
+
+impl Tasks {
+    /// The newest tasks of a thread that are older than `before`, newest first.
+    pub async fn list(
+        &self,
+        thread: &ThreadKey,
+        limit: usize,
+        before: Option<&TaskId>,
+    ) -> Result<Vec<Listed>, StoreError> {
+        let rows = self.settle.tasks.list(thread, limit, before).await?;
+        Ok(rows.into_iter().map(|(task, spec)| self.listed(task, spec.name)).collect())
+    }
+
+    /// One task; none when the thread has no such task.
+    pub async fn get(&self, key: &TaskKey) -> Result<Option<Detailed>, StoreError> {
+        let Some(task) = self.settle.tasks.load(key).await? else { return Ok(None) };
+        self.detailed(task).await
+    }
+
+    /// Asks for a task to be cancelled and returns it as it is then; the server is asked in the background. A repeat
+    /// changes nothing. None when the thread has no such task.
+    pub async fn cancel(&self, key: &TaskKey) -> Result<Option<Detailed>, CancelError> {
+        match self.settle.beside(key, Command::RequestCancel).await? {
+            None => Ok(None),
+            Some(Settled::Done { task, .. }) => Ok(self.detailed(*task).await?),
+            Some(Settled::Unchanged | Settled::Rejected(_)) => Ok(self.get(key).await?),
+            Some(Settled::Lost(_)) => Err(CancelError::Busy),
+        }
+    }
+
+    async fn detailed(&self, task: Task) -> Result<Option<Detailed>, StoreError> {
+        let Some(spec) = self.settle.tasks.spec(&task).await? else { return Ok(None) };
+        let payload = if task.payload.is_some() {
+            self.settle.tasks.payload(&task.key).await?
+        } else {
+            Payload::default()
+        };
+        Ok(Some(Detailed { listed: self.listed(task, spec.name), payload }))
+    }
+
+    fn listed(&self, task: Task, name: TaskName) -> Listed {
+        let degraded = task.is_degraded(&self.settle.policy);
+        Listed { task, name, degraded }
+    }
+}

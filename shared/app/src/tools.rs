@@ -1,0 +1,154 @@
+//! Calling a tool by its visible name: an ordinary call answers, a submit tool starts a durable task.
+
+mod arguments;
+mod submit;
+
+use std::sync::Arc;
+
+use pudu_domain::{Payload, Policy, ThreadKey};
+use serde_json::{Map, Value};
+
+use crate::catalog::{Catalog, NotFound, Role};
+use crate::configs::{ConfigError, Configs};
+use crate::drivers::Drivers;
+use crate::limits::Limits;
+use crate::ports::{CallError, McpClient, Random, StoreError};
+use crate::settle::Settle;
+
+pub use arguments::InvalidArguments;
+pub use submit::Submitted;
+
+/// What a call brought.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Invoked {
+    /// The server's result object, unchanged.
+    Result(Value),
+    /// A durable task.
+    Submitted(Submitted),
+}
+
+/// Why a call brought nothing.
+#[derive(Debug, thiserror::Error)]
+pub enum InvokeError {
+    /// There is no such tool.
+    #[error("there is no tool '{name}'; GET /api/tools lists them")]
+    Unknown {
+        /// The name asked for.
+        name: String,
+    },
+    /// Its server is switched off.
+    #[error("tool '{name}' belongs to server '{server}', which is disabled; enable it in the config")]
+    Disabled {
+        /// The name asked for.
+        name: String,
+        /// The server.
+        server: String,
+    },
+    /// The arguments do not fit the tool's schema.
+    #[error(transparent)]
+    Arguments(#[from] InvalidArguments),
+    /// The server did not give a result.
+    #[error(transparent)]
+    Call(#[from] CallError),
+    /// The server did not take the task. The task's row says the same.
+    #[error("server '{server}' did not take the task: {message}")]
+    NotTaken {
+        /// The server.
+        server: String,
+        /// Why, redacted.
+        message: String,
+    },
+    /// It cannot be told whether the task runs; its row says so, and its thread is told.
+    #[error("it is not known whether server '{server}' took the task, see task {task_id}: {message}")]
+    Uncertain {
+        /// The server.
+        server: String,
+        /// The local id under which the thread will hear of it.
+        task_id: String,
+        /// Why, redacted.
+        message: String,
+    },
+    /// The server gave a handle that another task has.
+    #[error("server '{server}' answered with the handle of a task that is already tracked")]
+    Duplicate {
+        /// The server.
+        server: String,
+    },
+    /// The thread is being deleted.
+    #[error("the thread is being deleted")]
+    ThreadGone,
+    /// The server cannot be used for tasks.
+    #[error("server '{server}' cannot be used: {problem}")]
+    Unusable {
+        /// The server.
+        server: String,
+        /// Why.
+        problem: String,
+    },
+    /// The config could not be read.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// The table failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// Calls tools.
+#[derive(Clone)]
+pub struct Tools {
+    /// What there is to call.
+    pub catalog: Arc<Catalog>,
+    /// Who is who.
+    pub configs: Arc<Configs>,
+    /// Calls.
+    pub client: Arc<dyn McpClient>,
+    /// Submits.
+    pub drivers: Drivers,
+    /// Records.
+    pub settle: Settle,
+    /// Ids.
+    pub random: Arc<dyn Random>,
+    /// How long a caller waits.
+    pub limits: Limits,
+    /// A name for this process.
+    pub worker: String,
+}
+
+impl Tools {
+    /// Calls the tool of that visible name for a thread.
+    pub async fn invoke(
+        &self,
+        thread: ThreadKey,
+        name: &str,
+        arguments: Map<String, Value>,
+    ) -> Result<Invoked, InvokeError> {
+        let catalogue = self.catalog.now(self.limits.front_door).await?;
+        let tool = match catalogue.find(name) {
+            Ok(tool) => Arc::clone(tool),
+            Err(NotFound::Unknown) => return Err(InvokeError::Unknown { name: name.to_owned() }),
+            Err(NotFound::Disabled { server }) => {
+                return Err(InvokeError::Disabled { name: name.to_owned(), server });
+            }
+            Err(NotFound::Down(error)) => return Err(error.into()),
+        };
+        arguments::check(&tool, &arguments)?;
+        match &tool.role {
+            Role::Call => {
+                let limit = tool.server.call_timeout().min(self.limits.front_door);
+                Ok(Invoked::Result(self.client.call_tool(&tool.server, &tool.raw, arguments, limit).await?))
+            }
+            Role::Submit(set) => {
+                Ok(Invoked::Submitted(self.submit(thread, &tool.server, set, arguments).await?))
+            }
+        }
+    }
+
+    const fn policy(&self) -> &Policy {
+        &self.settle.policy
+    }
+}
+
+/// Whether a submission's answer could be stored, before it is: so that a task that cannot be tracked is undone.
+fn storable(snapshot: &pudu_domain::Snapshot, policy: &Policy) -> Result<(), String> {
+    Payload::bounded(snapshot.clone(), policy).map(drop).map_err(|error| error.to_string())
+}

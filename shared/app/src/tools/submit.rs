@@ -1,0 +1,239 @@
+//! Submitting a task: intent first, then the server, then the handle (DESIGN "Flows", reference 6.4).
+//!
+//! Whatever dies in between, the task is tracked, or its row says that the outcome is unknown and its thread is told.
+//! A task that the server took and we cannot track is cancelled there.
+
+use pudu_config::{Server, Toolset};
+use pudu_domain::task::{Command, Delivery, Intent, Refusal, State, intend};
+use pudu_domain::{Lease, ServerName, Task, TaskKey, TaskName, TaskSpec, ThreadKey};
+use serde_json::{Map, Value, json};
+use std::time::Duration;
+
+use super::{InvokeError, Tools, storable};
+use crate::ports::{Committed, StoreError, Submission, SubmitError, TaskDriver};
+use crate::settle::Settled;
+
+/// The driver of toolsets.
+const ORDINARY: &str = "ordinary-tools";
+/// What a submitter keeps beyond its call to record the outcome, or to undo it.
+const RECORDING: Duration = Duration::from_secs(15);
+/// How long an undo may take.
+const UNDO: Duration = Duration::from_secs(5);
+/// How often a handle is committed and read back before recovery is left to decide.
+const RECORDINGS: usize = 3;
+
+/// What the caller gets of a submitted task: nothing of the server's.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Submitted {
+    /// The local id.
+    pub task_id: String,
+    /// The toolset's name.
+    pub task_name: String,
+    /// Its status word.
+    pub status: &'static str,
+}
+
+/// A submission under way.
+struct Attempt<'a> {
+    server: &'a Server,
+    driver: &'a dyn TaskDriver,
+    task: Task,
+    spec: TaskSpec,
+}
+
+impl Tools {
+    pub(super) async fn submit(
+        &self,
+        thread: ThreadKey,
+        server: &Server,
+        set: &Toolset,
+        arguments: Map<String, Value>,
+    ) -> Result<Submitted, InvokeError> {
+        let unusable = |problem: String| InvokeError::Unusable { server: server.name.clone(), problem };
+        let driver =
+            self.drivers.get(ORDINARY).ok_or_else(|| unusable(format!("there is no driver '{ORDINARY}'")))?;
+        let started_at = self.settle.clock.now();
+        let limit = server.call_timeout().min(self.limits.front_door);
+        let intent = Intent {
+            key: TaskKey { thread, id: self.random.task_id(started_at) },
+            name: TaskName::parse(set.name.as_str()).map_err(|error| unusable(error.to_string()))?,
+            server: ServerName::parse(server.name.as_str()).map_err(|error| unusable(error.to_string()))?,
+            identity: self.configs.identity(server).map_err(|error| unusable(error.to_string()))?,
+            driver: ORDINARY.to_owned(),
+            driver_data: json!({
+                "submit_tool": set.submit_tool, "status_tool": set.status_tool, "cancel_tool": set.cancel_tool,
+            }),
+            delivery: Delivery::Event,
+        };
+        let (task, spec) = self.write_intent(intent, started_at + limit + RECORDING).await?;
+        let attempt = Attempt { server, driver: driver.as_ref(), task, spec };
+        let call = attempt.driver.submit(server, &attempt.spec.driver_data, arguments, limit);
+        let answer = tokio::time::timeout(limit, call).await.unwrap_or_else(|_| {
+            Err(SubmitError::Unknown(format!(
+                "the submit call did not answer within {} ms",
+                limit.as_millis()
+            )))
+        });
+        match answer {
+            Ok(submission) => self.track(attempt, submission, started_at).await,
+            Err(SubmitError::Refused(message)) => self.refuse(attempt, Refusal::Refused(message)).await,
+            Err(SubmitError::Unknown(message)) => self.refuse(attempt, Refusal::Unknown(message)).await,
+            Err(SubmitError::Violation { handle, message }) => {
+                let refusal = self.undo(&attempt, handle.as_deref(), message).await;
+                self.refuse(attempt, refusal).await
+            }
+        }
+    }
+
+    /// Writes the intent down. Nothing has been sent when this fails.
+    async fn write_intent(
+        &self,
+        intent: Intent,
+        until: pudu_domain::Timestamp,
+    ) -> Result<(Task, TaskSpec), InvokeError> {
+        let lease = Lease { owner: self.random.owner(&self.worker), until };
+        let change = intend(intent, lease, self.settle.clock.now());
+        let spec = change.spec.clone();
+        match (self.settle.tasks.commit(&change).await?, spec) {
+            (Committed::Done, Some(spec)) => Ok((change.task, spec)),
+            (Committed::ThreadGone, _) => Err(InvokeError::ThreadGone),
+            (outcome, _) => Err(InvokeError::Store(StoreError::Unavailable {
+                operation: "writing the intent",
+                source: format!("the write ended as {outcome:?}").into(),
+            })),
+        }
+    }
+
+    /// Commits the handle. The row is read back before anything is undone, because an answer may have been lost.
+    async fn track(
+        &self,
+        mut attempt: Attempt<'_>,
+        submission: Submission,
+        started_at: pudu_domain::Timestamp,
+    ) -> Result<Submitted, InvokeError> {
+        if let Err(problem) = storable(&submission.snapshot, self.policy()) {
+            let refusal = self.undo(&attempt, Some(submission.remote.as_str()), problem).await;
+            return self.refuse(attempt, refusal).await;
+        }
+        let mut failure = None;
+        for _ in 0..RECORDINGS {
+            let command = Command::RecordSubmit {
+                remote: submission.remote.clone(),
+                snapshot: submission.snapshot.clone(),
+                started_at,
+            };
+            match self.settle.held(attempt.task.clone(), &attempt.spec, command).await {
+                Ok(Settled::Done { task, .. }) => return Ok(attempt.submitted(&task)),
+                Ok(Settled::Lost(Committed::HandleTaken(_))) => return self.duplicate(attempt).await,
+                Ok(_) => {}
+                Err(error) => failure = Some(error),
+            }
+            match self.read_back(&attempt, &submission).await {
+                Ok(ReadBack::Tracked(task)) => return Ok(attempt.submitted(&task)),
+                Ok(ReadBack::StillOurs(task)) => attempt.task = task,
+                Ok(ReadBack::Gone) => {
+                    let late = "the answer came after the submitter's time was over".to_owned();
+                    let message = failure.map_or(late, |error| error.to_string());
+                    let server = attempt.server.name.clone();
+                    return Err(match self.undo(&attempt, Some(submission.remote.as_str()), message).await {
+                        Refusal::Refused(message) => InvokeError::NotTaken { server, message },
+                        Refusal::Unknown(message) => InvokeError::Uncertain {
+                            server,
+                            task_id: attempt.task.key.id.to_string(),
+                            message,
+                        },
+                    });
+                }
+                Err(error) => failure = Some(error),
+            }
+        }
+        // The table cannot be asked: the handle may be stored, so nothing is undone. If it is not, recovery tells the
+        // thread when the submitter's time is over.
+        Err(InvokeError::Uncertain {
+            server: attempt.server.name.clone(),
+            task_id: attempt.task.key.id.to_string(),
+            message: failure.map_or_else(|| "the table did not say".to_owned(), |error| error.to_string()),
+        })
+    }
+
+    async fn read_back(
+        &self,
+        attempt: &Attempt<'_>,
+        submission: &Submission,
+    ) -> Result<ReadBack, StoreError> {
+        let Some(task) = self.settle.tasks.load(&attempt.task.key).await? else { return Ok(ReadBack::Gone) };
+        let ours = task.durable.generation == attempt.task.durable.generation && task.durable.lease.is_some();
+        if matches!(task.state, State::Intent { .. }) && ours {
+            return Ok(ReadBack::StillOurs(task));
+        }
+        let spec = self.settle.tasks.spec(&task).await?;
+        let tracked = spec.is_some_and(|spec| spec.remote.as_ref() == Some(&submission.remote));
+        Ok(if tracked { ReadBack::Tracked(task) } else { ReadBack::Gone })
+    }
+
+    /// Cancels what the server started and we cannot track; says whether anything may still run there.
+    async fn undo(&self, attempt: &Attempt<'_>, handle: Option<&str>, message: String) -> Refusal {
+        let Some(handle) = handle else { return Refusal::Unknown(message) };
+        let call = attempt.driver.cancel(attempt.server, &attempt.spec.driver_data, handle, UNDO);
+        match tokio::time::timeout(UNDO, call).await {
+            Ok(Ok(snapshot)) if snapshot.status.is_terminal() => Refusal::Refused(message),
+            outcome => {
+                let why = match outcome {
+                    Ok(Ok(_)) => "it did not end".to_owned(),
+                    Ok(Err(error)) => error.to_string(),
+                    Err(_) => "it did not answer in time".to_owned(),
+                };
+                tracing::warn!(task.id = %attempt.task.key.id, error = %why, "a task that cannot be tracked could not be cancelled at its server");
+                Refusal::Unknown(message)
+            }
+        }
+    }
+
+    async fn duplicate(&self, attempt: Attempt<'_>) -> Result<Submitted, InvokeError> {
+        let server = attempt.server.name.clone();
+        let refusal = Refusal::Refused(
+            "the server answered with the handle of a task that is already tracked".to_owned(),
+        );
+        let told = self.settle.held(attempt.task, &attempt.spec, Command::RecordRefusal(refusal)).await;
+        log_unrecorded(told);
+        Err(InvokeError::Duplicate { server })
+    }
+
+    /// Records that nothing came of it. If that fails too, recovery does it when the submitter's time is over.
+    async fn refuse(&self, attempt: Attempt<'_>, refusal: Refusal) -> Result<Submitted, InvokeError> {
+        let (server, task_id) = (attempt.server.name.clone(), attempt.task.key.id.to_string());
+        let command = Command::RecordRefusal(refusal.clone());
+        log_unrecorded(self.settle.held(attempt.task, &attempt.spec, command).await);
+        Err(match refusal {
+            Refusal::Refused(message) => InvokeError::NotTaken { server, message },
+            Refusal::Unknown(message) => InvokeError::Uncertain { server, task_id, message },
+        })
+    }
+}
+
+/// What the table says about a handle whose commit did not say it.
+enum ReadBack {
+    Tracked(Task),
+    StillOurs(Task),
+    Gone,
+}
+
+impl Attempt<'_> {
+    fn submitted(&self, task: &Task) -> Submitted {
+        Submitted {
+            task_id: task.key.id.to_string(),
+            task_name: self.spec.name.to_string(),
+            status: task.status().as_str(),
+        }
+    }
+}
+
+fn log_unrecorded(outcome: Result<Settled, StoreError>) {
+    match outcome {
+        Ok(Settled::Done { .. }) => {}
+        Ok(other) => {
+            tracing::info!(outcome = ?other, "a refusal was not recorded; recovery will end the task");
+        }
+        Err(error) => tracing::warn!(%error, "a refusal was not recorded; recovery will end the task"),
+    }
+}

@@ -1,0 +1,10 @@
+//! The background half: what runs when something is due.
+
+mod drain;
+mod notifier;
+mod poller;
+mod queue;
+
+pub use drain::{Drain, Ran, Report, Work};
+pub use notifier::Notifier;
+pub use poller::Poller;

@@ -1,0 +1,242 @@
+//! Works until nothing is due: scans the lanes' shards, and runs each found item by itself under the permits.
+//!
+//! A slow item delays no other: every item runs in its own task, a scan pages past what it may not take, and a server at
+//! its limit keeps its items in the index. Ends when nothing is due soon, or when the deadline is near; then it waits
+//! for what runs, whose own limits end before the deadline.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use pudu_domain::{Lane, Timestamp};
+use tokio::task::JoinSet;
+
+use super::queue::Queue;
+use crate::deadline::Deadline;
+use crate::limits::Limits;
+use crate::ports::{Clock, DueIndex, Hint, SHARDS, StoreError};
+
+/// Index rows per page.
+const PAGE: usize = 100;
+/// How long an item that could not be claimed is left alone: the index is that much behind, or somebody else works on it.
+const REFUSED_FOR: Duration = Duration::from_secs(5);
+/// How often a worker looks into the index again while everything it found is running.
+const RESCAN: Duration = Duration::from_secs(1);
+
+/// What became of one item.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ran {
+    /// It was claimed and worked on.
+    Worked,
+    /// It could not be claimed.
+    Refused,
+    /// The table failed; what was claimed becomes claimable when the lease ends.
+    Failed,
+}
+
+/// How one due item is worked on: claim, call, commit. Fails only by saying so.
+#[async_trait]
+pub trait Work: Send + Sync + 'static {
+    /// The lanes it serves, the more urgent first.
+    fn lanes(&self) -> &'static [Lane];
+
+    /// Works on one item.
+    async fn run(&self, lane: Lane, hint: &Hint, deadline: Deadline) -> Ran;
+}
+
+/// What a drain did.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Report {
+    /// Items worked on.
+    pub worked: usize,
+    /// Items that could not be claimed.
+    pub refused: usize,
+    /// Items that the table failed.
+    pub failed: usize,
+    /// Scans of the index that the table failed.
+    pub scans_failed: usize,
+}
+
+/// The engine of every background worker.
+#[derive(Clone)]
+pub struct Drain {
+    /// Where due items are found.
+    pub due: Arc<dyn DueIndex>,
+    /// The time.
+    pub clock: Arc<dyn Clock>,
+    /// Permits, lease and patience.
+    pub limits: Limits,
+}
+
+/// What a scan saw.
+struct Scan {
+    found: usize,
+    /// The earliest item that is not due yet.
+    nearest: Option<Timestamp>,
+    failed: usize,
+}
+
+type Finished = (Hint, Ran);
+
+impl Drain {
+    /// Works until nothing is due soon or the deadline is near.
+    pub async fn run(&self, work: Arc<dyn Work>, deadline: Deadline) -> Report {
+        let mut queue = Queue::default();
+        let mut running: JoinSet<Finished> = JoinSet::new();
+        let mut report = Report::default();
+        let mut first_shard = 0;
+        while deadline.allows_work(self.clock.now()) {
+            let scan = self.scan(work.as_ref(), &mut queue, first_shard).await;
+            first_shard = (first_shard + 1) % SHARDS;
+            report.scans_failed += scan.failed;
+            self.work_off(&work, &mut queue, &mut running, deadline, &mut report).await;
+            if scan.found > 0 {
+                continue;
+            }
+            let now = self.clock.now();
+            let until_due = scan.nearest.map(|at| at.since(now)).filter(|wait| *wait <= self.limits.linger);
+            let wait = match (running.is_empty(), until_due) {
+                // A scan that saw nothing because the table failed is no reason to end.
+                (true, None) if scan.failed > 0 => RESCAN,
+                (true, None) => break,
+                (true, Some(wait)) => wait,
+                (false, wait) => wait.unwrap_or(RESCAN).min(RESCAN),
+            };
+            self.idle(wait.min(deadline.remaining(now)), &mut queue, &mut running, &mut report).await;
+        }
+        while let Some(joined) = running.join_next().await {
+            self.note(joined, &mut queue, &mut report);
+        }
+        report
+    }
+
+    /// Starts everything that has a permit, and goes on as permits come free, until nothing waits.
+    async fn work_off(
+        &self,
+        work: &Arc<dyn Work>,
+        queue: &mut Queue,
+        running: &mut JoinSet<Finished>,
+        deadline: Deadline,
+        report: &mut Report,
+    ) {
+        let began = self.clock.now();
+        loop {
+            let now = self.clock.now();
+            while deadline.allows_work(now)
+                && let Some(found) = queue.take(&self.limits)
+            {
+                let work = Arc::clone(work);
+                running.spawn(async move {
+                    let ran = work.run(found.lane, &found.hint, deadline).await;
+                    (found.hint, ran)
+                });
+            }
+            // What still waits now waits for a permit. Look into the index again after a while all the same: other
+            // servers' items may have come due behind a server that is slow.
+            if queue.is_empty() || now.since(began) >= RESCAN || !deadline.allows_work(now) {
+                return;
+            }
+            self.pause(RESCAN, queue, running, report).await;
+        }
+    }
+
+    /// Waits until something finishes, at most `wait`.
+    async fn pause(
+        &self,
+        wait: Duration,
+        queue: &mut Queue,
+        running: &mut JoinSet<Finished>,
+        report: &mut Report,
+    ) {
+        tokio::select! {
+            biased;
+            Some(joined) = running.join_next() => {
+                self.note(joined, queue, report);
+                while let Some(joined) = running.try_join_next() {
+                    self.note(joined, queue, report);
+                }
+            }
+            () = self.clock.sleep(wait) => {}
+        }
+    }
+
+    /// Waits for `wait`, or until nothing runs any more: then one more scan decides whether there is work left.
+    async fn idle(
+        &self,
+        wait: Duration,
+        queue: &mut Queue,
+        running: &mut JoinSet<Finished>,
+        report: &mut Report,
+    ) {
+        let over = self.clock.now() + wait;
+        loop {
+            let left = over.since(self.clock.now());
+            self.pause(left, queue, running, report).await;
+            if running.is_empty() || self.clock.now() >= over {
+                return;
+            }
+        }
+    }
+
+    fn note(&self, joined: Result<Finished, tokio::task::JoinError>, queue: &mut Queue, report: &mut Report) {
+        match joined {
+            Ok((hint, ran)) => {
+                let later = (ran != Ran::Worked).then(|| self.clock.now() + REFUSED_FOR);
+                queue.done(&hint, later);
+                match ran {
+                    Ran::Worked => report.worked += 1,
+                    Ran::Refused => report.refused += 1,
+                    Ran::Failed => report.failed += 1,
+                }
+            }
+            // Its permit stays taken for this invocation: whose it was is lost with the panic.
+            Err(error) => {
+                tracing::error!(%error, "an item's work panicked; its lease will end");
+                report.failed += 1;
+            }
+        }
+    }
+
+    async fn scan(&self, work: &dyn Work, queue: &mut Queue, first_shard: u8) -> Scan {
+        let mut scan = Scan { found: 0, nearest: None, failed: 0 };
+        queue.prune(self.clock.now());
+        for lane in work.lanes() {
+            for offset in 0..SHARDS {
+                let shard = (first_shard + offset) % SHARDS;
+                if let Err(error) = self.scan_shard(*lane, shard, queue, &mut scan).await {
+                    scan.failed += 1;
+                    tracing::warn!(lane = lane.as_str(), shard, %error, "the due index could not be read");
+                }
+            }
+        }
+        scan
+    }
+
+    async fn scan_shard(
+        &self,
+        lane: Lane,
+        shard: u8,
+        queue: &mut Queue,
+        scan: &mut Scan,
+    ) -> Result<(), StoreError> {
+        let now = self.clock.now();
+        let horizon = now + self.limits.linger;
+        let mut after: Option<String> = None;
+        loop {
+            let page = self.due.due(lane, shard, horizon, PAGE, after.as_deref()).await?;
+            for hint in page.hints {
+                if hint.due_at > now {
+                    scan.nearest = Some(scan.nearest.map_or(hint.due_at, |at| at.min(hint.due_at)));
+                    return Ok(());
+                }
+                if queue.offer(lane, hint, now) {
+                    scan.found += 1;
+                }
+            }
+            after = page.next;
+            if after.is_none() || queue.is_full() {
+                return Ok(());
+            }
+        }
+    }
+}
