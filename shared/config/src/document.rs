@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use crate::mask::{self, Style};
 use crate::path::Path;
-use crate::problem::{Findings, Kind, Problem};
+use crate::problem::{Findings, Kind, Problem, limited};
 use crate::reader::Reader;
 use crate::sensitive;
 use crate::server::Server;
@@ -31,7 +31,7 @@ impl Document {
     }
 
     /// Validates everything and keeps the JSON as it is, except that `mcp_servers` becomes `mcpServers`.
-    /// Errors: every problem found, in the order of the document.
+    /// Errors: every problem found (at most 100, then how many more), in the order of the document.
     pub fn parse(raw: Value) -> Result<Self, Vec<Problem>> {
         let mut raw = with_canonical_name(raw)?;
         let mut found = Findings::default();
@@ -46,7 +46,7 @@ impl Document {
         if found.problems.is_empty() {
             Ok(Self { raw, servers, warnings: found.warnings })
         } else {
-            Err(found.problems)
+            Err(limited(found.problems))
         }
     }
 

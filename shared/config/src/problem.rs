@@ -4,6 +4,9 @@ use std::fmt;
 
 use crate::path::Path;
 
+const MAX_TEXT: usize = 300;
+const MAX_PROBLEMS: usize = 100;
+
 /// One finding about a config.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
@@ -32,7 +35,12 @@ pub enum Kind {
 
 impl Problem {
     pub(crate) fn new(kind: Kind, path: &Path, message: impl Into<String>) -> Self {
-        Self { path: path.to_string(), message: message.into(), kind }
+        Self::at(kind, path.to_string(), message.into())
+    }
+
+    /// Both texts may contain names of any length from the config; they are cut to what a person reads.
+    pub(crate) fn at(kind: Kind, path: String, message: String) -> Self {
+        Self { path: bounded(path), message: bounded(message), kind }
     }
 }
 
@@ -44,6 +52,29 @@ impl fmt::Display for Problem {
             write!(f, "{}: {}", self.path, self.message)
         }
     }
+}
+
+fn bounded(mut text: String) -> String {
+    if let Some((end, _)) = text.char_indices().nth(MAX_TEXT) {
+        text.truncate(end);
+        text.push('…');
+    }
+    text
+}
+
+/// At most 100, the last of which says how many more there were: a body of 1 MiB can be wrong in a hundred
+/// thousand places, and the answer must stay small.
+pub(crate) fn limited(mut problems: Vec<Problem>) -> Vec<Problem> {
+    let more = problems.len().saturating_sub(MAX_PROBLEMS);
+    if more > 0 {
+        problems.truncate(MAX_PROBLEMS);
+        problems.push(Problem::new(
+            Kind::Rule,
+            &Path::default(),
+            format!("{more} more problems are not listed"),
+        ));
+    }
+    problems
 }
 
 /// Where a reading collects what it finds.

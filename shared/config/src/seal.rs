@@ -15,7 +15,7 @@ use crate::canonical::canonical;
 use crate::document::Document;
 use crate::mask::stays_readable;
 use crate::problem::Problem;
-use crate::sensitive::{Edit, walk_document};
+use crate::sensitive::{Edit, SEALED, walk_document};
 use crate::server::Server;
 
 /// Bytes of a nonce. Random nonces of this length may be drawn without a counter.
@@ -40,12 +40,6 @@ pub enum OpenError {
     /// Another key, an altered value, or one that was moved.
     #[error("the sealed value at {path} does not open: the key is another one or the value was altered")]
     Rejected {
-        /// Where.
-        path: String,
-    },
-    /// A literal stands where only sealed values and `$VAR` may be stored.
-    #[error("the value at {path} is stored without a seal; store the config again")]
-    NotSealed {
         /// Where.
         path: String,
     },
@@ -88,9 +82,12 @@ impl SealKey {
             if stays_readable(place, value) {
                 return Ok(Edit::Keep);
             }
+            // A literal without a seal passes: a later version may count more places as sensitive than the one that
+            // stored this, and must still open it. The next write seals it; no literal of a user can look sealed.
+            let Some(sealed) = value.as_str().filter(|text| text.starts_with(SEALED)) else {
+                return Ok(Edit::Keep);
+            };
             let path = place.to_string();
-            let sealed = value.as_str().filter(|text| text.starts_with(PREFIX));
-            let Some(sealed) = sealed else { return Err(OpenError::NotSealed { path }) };
             let opened = self.open(&path, sealed)?;
             serde_json::from_str(opened.expose_secret())
                 .map(Edit::Replace)

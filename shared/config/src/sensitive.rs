@@ -67,7 +67,7 @@ pub(crate) fn misplaced(document: &mut Value) -> Vec<Problem> {
             None
         };
         if let Some((kind, message)) = problem {
-            problems.push(Problem { path: place.to_string(), message: message.to_owned(), kind });
+            problems.push(Problem::at(kind, place.to_string(), message.to_owned()));
         }
         Ok(Edit::Keep)
     });

@@ -1,1 +1,70 @@
+use serde_json::json;
 
+use crate::Document;
+
+fn masked(entry: serde_json::Value) -> serde_json::Value {
+    let document = Document::parse(json!({"mcpServers": {"web": entry}})).unwrap();
+    document.masked()["mcpServers"]["web"].clone()
+}
+
+#[test]
+fn vector_58_what_is_hidden_and_how() {
+    let shown = masked(json!({
+        "type": "http", "url": "https://h/mcp", "cwd": "/srv",
+        "env": {"A": "s1"}, "headers": {"B": "s2", "C": "$TOK"},
+        "oauth": {"token_url": "https://idp", "client_id": "id", "client_secret": "s3", "refresh_token": "s4",
+                  "extra_token_params": {"p": "s5"}, "token_field": "access_token", "myPassword": "s6"},
+        "apiKey": "s7", "nested": {"refreshToken": "s8", "port": 1}, "list": [{"secret": [true, 5, null, "s9"]}],
+        "user_auth": {"users": {"u": "s10", "v": "$U"}, "header": "X-Token", "sharedSecret": "s11"},
+        "headers_from_context": {"headers": {"Authorization": "key_name"}, "token": "s12"},
+        "tools": {"get_token": {"routing": {"priority": 1}, "api_key": "s13", "note": "plain"}},
+    }));
+    assert_eq!(
+        shown,
+        json!({
+            "type": "http", "url": "https://h/mcp", "cwd": "/srv",
+            "env": {"A": "***"}, "headers": {"B": "***", "C": "$TOK"},
+            "oauth": {"token_url": "https://idp", "client_id": "id", "client_secret": null, "refresh_token": null,
+                      "extra_token_params": {"p": "***"}, "token_field": "access_token", "myPassword": "***"},
+            "apiKey": "***", "nested": {"refreshToken": "***", "port": 1},
+            "list": [{"secret": [true, "***", null, "***"]}],
+            "user_auth": {"users": {"u": "***", "v": "$U"}, "header": "X-Token", "sharedSecret": "***"},
+            "headers_from_context": {"headers": {"Authorization": "key_name"}, "token": "***"},
+            "tools": {"get_token": {"routing": {"priority": 1}, "api_key": "***", "note": "plain"}},
+        })
+    );
+}
+
+#[test]
+fn secrets_inside_urls_are_hidden_inside_them() {
+    let shown = masked(json!({
+        "type": "http", "url": "https://u:p@h/mcp?api_key=k&x=1",
+        "args": ["--db", "postgres://me:pw@db/x"], "proxy": "http://a:b@proxy:1",
+        "oauth": {"token_url": "https://c:d@idp/t"},
+    }));
+    assert_eq!(shown["url"], "https://***@h/mcp?api_key=***&x=1");
+    assert_eq!(shown["args"], json!(["--db", "postgres://***@db/x"]));
+    assert_eq!(shown["proxy"], "http://***@proxy:1");
+    assert_eq!(shown["oauth"]["token_url"], "https://***@idp/t");
+}
+
+#[test]
+fn a_dollar_in_a_part_of_a_url_is_no_reference() {
+    assert_eq!(masked(json!({"type": "http", "url": "https://$PW@h"}))["url"], "https://***@h");
+}
+
+#[test]
+fn the_response_has_defaults_and_no_secret() {
+    let raw = json!({"mcpServers": {"web": {"transport": "http", "url": "https://h", "headers": {"A": "s"}}},
+                     "topSecret": {"token": "t"}});
+    let response = Document::parse(raw).unwrap().response();
+    assert_eq!(
+        response,
+        json!({"mcp_servers": {"web": {
+            "transport": "http", "url": "https://h", "headers": {"A": "***"}, "type": "http", "enabled": true,
+            "command": null, "args": [], "env": {}, "oauth": null, "user_auth": null, "headers_from_context": null,
+            "description": "", "routing": {"mode": "off", "priority": 0, "keywords": []}, "tools": {},
+            "tool_name_prefix": true, "tool_call_timeout": null, "session_init_timeout": 60.0, "task_toolsets": [],
+        }}})
+    );
+}

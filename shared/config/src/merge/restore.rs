@@ -8,7 +8,7 @@ use url::Url;
 use super::shown;
 use crate::mask::MASK;
 use crate::path::{Path, Step};
-use crate::problem::{Kind, Problem};
+use crate::problem::{Kind, Problem, limited};
 use crate::sensitive::url_parts::{Part, UrlParts};
 use crate::sensitive::{Edit, Place, walk_document};
 
@@ -25,14 +25,14 @@ pub(super) fn restore(incoming: &mut Value, stored: &Value) -> Result<(), Vec<Pr
         Ok(match pair.value_at(place) {
             Ok(value) => Edit::Replace(value),
             Err(why) => {
-                problems.push(Problem { path: place.to_string(), message: why.to_owned(), kind: Kind::Mask });
+                problems.push(Problem::at(Kind::Mask, place.to_string(), why.to_owned()));
                 Edit::Keep
             }
         })
     });
     match walked {
         Ok(()) if problems.is_empty() => Ok(()),
-        Ok(()) => Err(problems),
+        Ok(()) => Err(limited(problems)),
     }
 }
 

@@ -1,1 +1,187 @@
+use serde_json::json;
 
+use super::*;
+
+fn stored(entry: Value) -> Document {
+    Document::parse(json!({"mcpServers": {"web": entry}, "skills": {"s": {"enabled": false}}, "extra": 1}))
+        .unwrap()
+}
+
+/// The entry that sending `sent` gives, which must be valid.
+fn put(old: Value, sent: Value) -> Result<Value, Vec<Problem>> {
+    let merged = merge(json!({"mcp_servers": {"web": sent}}), Some(&stored(old)))?;
+    let document = Document::parse(merged)?;
+    Ok(document.expose_raw()["mcpServers"]["web"].clone())
+}
+
+fn refused(old: Value, sent: Value) -> Problem {
+    let problems = put(old, sent).unwrap_err();
+    assert_eq!(problems.len(), 1, "{problems:?}");
+    assert_eq!(problems[0].kind, Kind::Mask);
+    problems[0].clone()
+}
+
+fn http(extra: Value) -> Value {
+    let mut entry = json!({"type": "http", "url": "https://h/mcp"});
+    entry.as_object_mut().unwrap().extend(extra.as_object().unwrap().clone());
+    entry
+}
+
+#[test]
+fn vector_59_a_mask_restores_the_stored_value_also_a_reference() {
+    let old = http(json!({"headers": {"A": "secret", "B": "$TOK", "C": "gone"}}));
+    let new = put(old, http(json!({"headers": {"A": "***", "B": "***", "D": "new"}}))).unwrap();
+    assert_eq!(new["headers"], json!({"A": "secret", "B": "$TOK", "D": "new"}));
+}
+
+#[test]
+fn vector_59_a_mask_for_an_unknown_key_is_refused_by_name() {
+    let problem =
+        refused(http(json!({"headers": {"A": "s"}})), http(json!({"headers": {"A": "***", "New": "***"}})));
+    assert_eq!(problem.path, "mcpServers.web.headers.New");
+    let problem = refused(http(json!({"headers": {"A": "s"}})), http(json!({"headers": {"a": "***"}})));
+    assert_eq!(problem.path, "mcpServers.web.headers.a");
+}
+
+#[test]
+fn vector_59_oauth_null_keeps_and_empty_clears() {
+    let old =
+        http(json!({"oauth": {"token_url": "https://idp", "client_secret": "one", "refresh_token": "two"}}));
+    let send = |secrets: Value| {
+        let mut oauth = json!({"token_url": "https://idp"});
+        oauth.as_object_mut().unwrap().extend(secrets.as_object().unwrap().clone());
+        put(old.clone(), http(json!({"oauth": oauth}))).unwrap()["oauth"].clone()
+    };
+    let kept = send(json!({"client_secret": null}));
+    assert_eq!((&kept["client_secret"], &kept["refresh_token"]), (&json!("one"), &json!("two")));
+    assert_eq!(send(json!({"client_secret": "***"}))["client_secret"], "one");
+    assert_eq!(send(json!({"client_secret": ""}))["client_secret"], Value::Null);
+    assert_eq!(send(json!({"client_secret": "new"}))["client_secret"], "new");
+}
+
+#[test]
+fn a_new_server_cannot_store_the_placeholder() {
+    let body = json!({"mcp_servers": {"other": http(json!({"headers": {"A": "***"}}))}});
+    for there in [None, Some(&stored(http(json!({"headers": {"A": "s"}}))))] {
+        let problems = merge(body.clone(), there).unwrap_err();
+        assert_eq!(problems[0].path, "mcpServers.other.headers.A");
+        assert_eq!(problems[0].kind, Kind::Mask);
+    }
+}
+
+#[test]
+fn user_credentials_and_masked_extras_are_restored() {
+    let old = http(
+        json!({"user_auth": {"users": {"u": "cred", "v": "$V"}, "x_token": "t"}, "nested": {"apiKey": 5}}),
+    );
+    let sent = http(
+        json!({"user_auth": {"users": {"u": "***"}, "x_token": "***"}, "nested": {"apiKey": "***", "more": 1}}),
+    );
+    let new = put(old, sent).unwrap();
+    assert_eq!(new["user_auth"], json!({"users": {"u": "cred"}, "x_token": "t"}));
+    assert_eq!(new["nested"], json!({"apiKey": 5, "more": 1}));
+}
+
+#[test]
+fn what_is_not_sent_is_kept_and_null_resets() {
+    let old = http(json!({
+        "description": "d", "extra": {"token": "t"}, "tool_call_timeout": 5, "headers": {"A": "s"},
+        "task_toolsets": [{"name": "n", "submit_tool": "a", "status_tool": "b", "cancel_tool": "c"}],
+        "oauth": {"token_url": "https://idp", "custom": 1},
+    }));
+    let mut expected = old.clone();
+    expected["tool_call_timeout"] = Value::Null;
+    let new = put(old, json!({"tool_call_timeout": null, "oauth": {"token_url": "https://idp"}})).unwrap();
+    assert_eq!(new, expected);
+}
+
+#[test]
+fn servers_not_sent_are_deleted_and_other_keys_kept() {
+    let there = stored(http(json!({})));
+    let merged = merge(json!({"mcpServers": {}}), Some(&there)).unwrap();
+    assert_eq!(merged, json!({"mcpServers": {}, "skills": {"s": {"enabled": false}}, "extra": 1}));
+    let merged = merge(json!({"mcp_servers": {}, "extra": 2}), Some(&there)).unwrap();
+    assert_eq!(merged["extra"], 2);
+}
+
+#[test]
+fn credentials_do_not_follow_silently_to_another_endpoint() {
+    let old = http(json!({"headers": {"A": "s"}, "user_auth": {"users": {"u": "c"}}, "description": "d"}));
+    let new = put(old.clone(), json!({"url": "https://other/mcp"})).unwrap();
+    assert_eq!(new, json!({"type": "http", "url": "https://other/mcp", "description": "d"}));
+    let new = put(old, json!({"url": "https://h/other"})).unwrap();
+    assert_eq!(new["headers"], json!({"A": "s"}));
+}
+
+#[test]
+fn a_sent_transport_wins_over_a_stored_type() {
+    let new = put(http(json!({})), json!({"transport": "sse", "url": "https://h/mcp"})).unwrap();
+    assert_eq!(new, json!({"transport": "sse", "url": "https://h/mcp"}));
+}
+
+#[test]
+fn a_reordered_list_keeps_each_secret_with_its_element() {
+    let old = http(json!({"peers": [{"name": "a", "token": "1"}, {"name": "b", "token": "2"}]}));
+    let look = |name: &str| json!({"name": name, "token": "***"});
+    let new = put(old.clone(), http(json!({"peers": [look("b"), look("a")]}))).unwrap();
+    assert_eq!(new["peers"], json!([{"name": "b", "token": "2"}, {"name": "a", "token": "1"}]));
+    let new = put(old.clone(), http(json!({"peers": [look("b")]}))).unwrap();
+    assert_eq!(new["peers"], json!([{"name": "b", "token": "2"}]));
+    let problem = refused(old, http(json!({"peers": [look("a"), look("c")]})));
+    assert_eq!(problem.path, "mcpServers.web.peers[1].token");
+}
+
+#[test]
+fn elements_that_look_alike_are_kept_untouched_or_refused() {
+    let old = http(json!({"secret": ["1", "2"]}));
+    assert_eq!(
+        put(old.clone(), http(json!({"secret": ["***", "***"]}))).unwrap()["secret"],
+        json!(["1", "2"])
+    );
+    assert_eq!(refused(old.clone(), http(json!({"secret": ["***"]}))).path, "mcpServers.web.secret[0]");
+    assert_eq!(refused(old, http(json!({"secret": ["new", "***"]}))).path, "mcpServers.web.secret[1]");
+}
+
+#[test]
+fn masks_inside_urls_are_restored_for_the_same_origin_only() {
+    let old = json!({"type": "http", "url": "https://u:p@h/mcp?api_key=k&x=1"});
+    let url = |url: &str| json!({"type": "http", "url": url});
+    let new = put(old.clone(), url("https://***@h/new?x=2&api_key=***")).unwrap();
+    assert_eq!(new["url"], "https://u:p@h/new?x=2&api_key=k");
+    let new = put(old.clone(), url("https://v:q@h/mcp?api_key=***")).unwrap();
+    assert_eq!(new["url"], "https://v:q@h/mcp?api_key=k");
+    assert_eq!(refused(old.clone(), url("https://***@evil/mcp")).path, "mcpServers.web.url@userinfo");
+    assert_eq!(refused(old.clone(), url("https://h/?token=***")).path, "mcpServers.web.url?[1]token");
+    assert_eq!(refused(old, url("https://u:***@h/")).path, "mcpServers.web.url@userinfo");
+}
+
+#[test]
+fn the_shape_of_the_body_is_checked() {
+    for body in [
+        json!(null),
+        json!([]),
+        json!({}),
+        json!({"servers": {}}),
+        json!({"mcpServers": {}, "mcp_servers": {}}),
+    ] {
+        assert_eq!(merge(body, None).unwrap_err()[0].kind, Kind::Shape);
+    }
+    for body in [json!({"mcp_servers": null}), json!({"mcp_servers": []}), json!({"mcp_servers": {"a": 1}})] {
+        let merged = merge(body, None).unwrap();
+        assert_eq!(Document::parse(merged).unwrap_err()[0].kind, Kind::Shape);
+    }
+}
+
+#[test]
+fn vector_8_and_61_a_cycle_changes_nothing_and_a_bad_change_is_refused() {
+    let old = http(json!({"routing": {"mode": "prefer", "priority": 20, "keywords": ["a"]},
+                          "tools": {"t": {"routing": {"priority": 100}}}}));
+    let there = stored(old);
+    let again = Document::parse(merge(there.response(), Some(&there)).unwrap()).unwrap();
+    let routing = again.server("web").unwrap().effective_routing("t");
+    assert_eq!((routing.priority, routing.keywords), (100, vec!["a".to_owned()]));
+    assert_eq!(routing.mode, crate::Mode::Prefer);
+    let roles = json!([{"name": "n", "submit_tool": "a", "status_tool": "a", "cancel_tool": "c"}]);
+    let merged = merge(json!({"mcp_servers": {"web": {"task_toolsets": roles}}}), Some(&there)).unwrap();
+    assert_eq!(Document::parse(merged).unwrap_err()[0].kind, Kind::Rule);
+}

@@ -1,1 +1,102 @@
+use proptest::collection::vec;
+use proptest::prelude::*;
 
+use super::*;
+
+fn tool<'a>(server: &'a str, raw: &'a str) -> ToolRef<'a> {
+    ToolRef { server, raw, prefix: true }
+}
+
+#[test]
+fn vector_20_the_source_is_kept_and_not_inferred() {
+    let names = Names::assign([tool("web", "page"), tool("web_scraper", "search")]);
+    assert_eq!(names.visible("web_scraper", "search"), Some("web_scraper_search"));
+    assert_eq!(names.source("web_scraper_search"), Some(("web_scraper", "search")));
+}
+
+#[test]
+fn vector_21_without_prefix_the_raw_name_is_visible() {
+    assert_eq!(visible_name("github", "github_search", false), "github_search");
+    assert_eq!(visible_name("github", "github_search", true), "github_github_search");
+}
+
+#[test]
+fn vector_22_illegal_names_are_replaced_and_not_dropped() {
+    let tools = [tool("srv", "ok"), tool("srv", "bad name"), tool("srv", "x\n<tag>")];
+    let names = Names::assign(tools);
+    assert_eq!(names.visible("srv", "ok"), Some("srv_ok"));
+    for raw in ["bad name", "x\n<tag>"] {
+        let name = names.visible("srv", raw).unwrap();
+        assert!(legal(name), "{name}");
+        assert_eq!(name, visible_name("srv", raw, true));
+        assert_eq!(names.source(name), Some(("srv", raw)));
+    }
+    assert!(names.visible("srv", "bad name").unwrap().starts_with("srv_bad_name_"));
+}
+
+#[test]
+fn names_that_meet_are_told_apart() {
+    let names = Names::assign([tool("a", "b_c"), tool("a_b", "c"), tool("a", "d")]);
+    let (left, right) = (names.visible("a", "b_c").unwrap(), names.visible("a_b", "c").unwrap());
+    assert_ne!(left, right);
+    assert!(left.starts_with("a_b_c_") && right.starts_with("a_b_c_"));
+    assert_eq!(names.visible("a", "d"), Some("a_d"));
+}
+
+#[test]
+fn a_tool_cannot_take_the_hashed_name_of_another() {
+    let hashed = visible_name("a", "b c", true);
+    let raw = hashed.strip_prefix("a_").unwrap();
+    let names = Names::assign([tool("a", "b c"), tool("a", raw)]);
+    assert_eq!(names.visible("a", raw), Some(hashed.as_str()));
+    assert_ne!(names.visible("a", "b c"), Some(hashed.as_str()));
+    assert_eq!(names.source(&hashed), Some(("a", raw)));
+}
+
+#[test]
+fn sixty_four_characters_stay_and_sixty_five_are_cut() {
+    let fits = "x".repeat(62);
+    assert_eq!(visible_name("s", &fits, true), format!("s_{fits}"));
+    let cut = visible_name("s", &"x".repeat(63), true);
+    assert_eq!(cut.len(), MAX_VISIBLE_NAME);
+    assert_ne!(cut, visible_name("s", &"x".repeat(64), true));
+}
+
+proptest! {
+    #[test]
+    fn always_legal_unique_stable_and_unchanged_where_possible(
+        // A small alphabet, so that names meet often.
+        mut tools in vec((r"[ab_]{1,3}|[ é.]{0,2}", r"[ab_]{0,3}|[a ]{60,70}|\PC{0,5}", any::<bool>()), 0..20),
+        swap in any::<prop::sample::Index>(),
+    ) {
+        // Prefixing is a server's property.
+        for (server, _, prefix) in &mut tools {
+            *prefix = server.len() % 2 == 0;
+        }
+        let refs = |tools: &[(String, String, bool)]| {
+            let refs = tools.iter().map(|(server, raw, prefix)| ToolRef { server, raw, prefix: *prefix });
+            Names::assign(refs)
+        };
+        let names = refs(&tools);
+        let mut seen = BTreeSet::new();
+        let distinct: BTreeSet<_> = tools.iter().cloned().collect();
+        for (server, raw, prefix) in &distinct {
+            let name = names.visible(server, raw).unwrap();
+            prop_assert!(legal(name), "{}", name);
+            prop_assert!(seen.insert(name.to_owned()), "{} twice", name);
+            prop_assert_eq!(names.source(name), Some((server.as_str(), raw.as_str())));
+            let plain = wanted(ToolRef { server, raw, prefix: *prefix });
+            let claims = distinct.iter().filter(|(server, raw, prefix)| {
+                wanted(ToolRef { server, raw, prefix: *prefix }) == plain
+            });
+            if legal(&plain) && claims.count() == 1 {
+                prop_assert_eq!(name, plain);
+            }
+        }
+        if !tools.is_empty() {
+            let at = swap.index(tools.len());
+            tools.rotate_left(at);
+        }
+        prop_assert_eq!(refs(&tools), names);
+    }
+}

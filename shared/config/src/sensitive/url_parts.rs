@@ -13,7 +13,7 @@ pub(crate) enum Part {
     UserInfo,
     /// The value of a parameter.
     Query {
-        /// Its position among all parameters.
+        /// Its position among all parameters, from 1.
         at: usize,
         /// Its decoded name.
         key: String,
@@ -30,9 +30,9 @@ impl UrlParts {
         let (address, rest) = url.split_at(parameters);
         parts.address(address);
         let mut at = 0;
-        // `;` is an old separator of parameters; a fragment is not sent, but tokens are pasted there.
-        for piece in rest.split_inclusive(['?', '#', '&', ';']) {
-            parts.parameter(piece, &mut at);
+        // A fragment is never sent, but tokens are pasted there.
+        for piece in rest.split_inclusive(['#', '&']) {
+            parts.parameters(piece, &mut at);
         }
         parts
     }
@@ -67,24 +67,25 @@ impl UrlParts {
         }
     }
 
-    /// `key=value` with the separator that ends it.
-    fn parameter(&mut self, piece: &str, at: &mut usize) {
-        let pair = piece.strip_suffix(['?', '#', '&', ';']).unwrap_or(piece);
-        let separator = piece.get(pair.len()..).unwrap_or_default();
-        if pair.is_empty() {
-            return self.plain(separator);
-        }
-        let key = decoded(pair.split('=').next().unwrap_or_default());
-        match pair.split_once('=') {
-            Some((name, value)) if is_sensitive_key(&key) => {
+    /// The parameters up to the next `&` or `#`, with that separator. `;` and `?` separate for some readers and belong
+    /// to the value for others, so a secret that has begun goes on over them to the end.
+    fn parameters(&mut self, piece: &str, at: &mut usize) {
+        let pairs = piece.strip_suffix(['#', '&']).unwrap_or(piece);
+        let mut rest = pairs;
+        while let Some(pair) = rest.split_inclusive(['?', ';']).next() {
+            let key = decoded(pair.split(['=', '?', ';']).next().unwrap_or_default());
+            let secret = rest.split_once('=').filter(|_| pair.contains('=') && is_sensitive_key(&key));
+            *at += usize::from(pair.len() > 1);
+            if let Some((name, value)) = secret {
                 self.plain(name);
                 self.plain("=");
                 self.0.push((Some(Part::Query { at: *at, key }), value.to_owned()));
+                break;
             }
-            _ => self.plain(pair),
+            self.plain(pair);
+            rest = rest.get(pair.len()..).unwrap_or_default();
         }
-        *at += 1;
-        self.plain(separator);
+        self.plain(piece.get(pairs.len()..).unwrap_or_default());
     }
 
     fn plain(&mut self, text: &str) {
