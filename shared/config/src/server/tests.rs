@@ -1,3 +1,5 @@
+#![expect(clippy::needless_pass_by_value, reason = "json!(…) as an argument reads better without a borrow")]
+
 use std::collections::BTreeMap;
 use std::time::Duration;
 
