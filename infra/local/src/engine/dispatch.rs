@@ -27,8 +27,7 @@ enum Marked {
     Serialization,
 }
 
-/// Longest first: `VALIDATION:` is a suffix of none of the others, but a prefix test must not stop at a shorter one.
-/// The flag says whether serde's position belongs to the message.
+/// The engine's own list (`serde_errors`). The flag says whether serde's position belongs to the message.
 const MARKERS: [(&str, Marked, bool); 5] = [
     ("SERIALIZATION_AS_READ:", Marked::Serialization, true),
     ("VALIDATION_AS_READ:", Marked::Validation, true),

@@ -87,7 +87,7 @@ struct Store {
 impl Engine {
     /// Opens the table of `folder`, making the folder (mode 0700) and an empty table store if there is none.
     ///
-    /// Fails with [`LockError::Held`] while another process, or another engine of this one, holds the folder.
+    /// Blocks while it opens. Fails with [`LockError::Held`] while another process, or another engine of this one, holds the folder.
     pub fn open(folder: &Path) -> Result<Self, OpenError> {
         let lock = FolderLock::acquire(folder)?;
         let file = folder.join(DATABASE_FILE);
