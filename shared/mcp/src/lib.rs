@@ -1,1 +1,20 @@
-//! The MCP client: connections, raw calls, and the task drivers.
+//! The client of other people's MCP servers, and the drivers that speak about tasks with them.
+//!
+//! May touch the network, and nothing else: no table, no clock of its own, no environment. Results travel as raw JSON,
+//! because the SDK's typed model drops what it does not know. Every error text goes through one redaction
+//! ([`Redactor`]) and is bounded; a call is sent at most once; nothing here waits longer than its caller allows.
+
+mod client;
+mod ordinary;
+mod redact;
+mod session;
+mod stateless;
+mod target;
+mod wire;
+
+pub use client::{BuildError, Client, Era, EraMemory, ProcessMemory};
+pub use ordinary::{DriverData, OrdinaryTools};
+pub use redact::{MAX_ERROR_CHARS, Redactor};
+
+#[cfg(test)]
+mod tests;

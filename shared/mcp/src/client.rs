@@ -1,0 +1,107 @@
+//! [`Client`]: the port [`McpClient`] over Streamable HTTP, in every protocol revision.
+//!
+//! One deadline covers finding the era, connecting, the handshake and the call. What fails before the call itself is
+//! sent is [`CallFault::NotSent`](pudu_app::ports::CallFault::NotSent): it is then certain that nothing runs there.
+
+mod era;
+mod link;
+mod list;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use pudu_app::ports::{CallError, McpClient, RawTool};
+use pudu_config::{Secrets, Server};
+use serde_json::{Map, Value};
+use tokio::time::{Instant, timeout_at};
+
+pub use era::{Era, EraMemory, ProcessMemory};
+
+use crate::stateless::Ids;
+use crate::target::Target;
+use crate::wire::{Failure, Wire};
+use link::Link;
+
+/// Longest wait for a session to end, after the answer is there.
+const CLOSE_LIMIT: Duration = Duration::from_secs(1);
+
+/// The HTTP client could not be built.
+#[derive(Debug, thiserror::Error)]
+#[error("the HTTP client for MCP servers could not be built; check the system's TLS certificates")]
+pub struct BuildError(#[source] reqwest::Error);
+
+/// A client of MCP servers. Cheap to share by reference; it keeps connections and what it learned about peers.
+pub struct Client {
+    wire: Wire,
+    ids: Ids,
+    secrets: Arc<dyn Secrets>,
+    eras: Arc<dyn EraMemory>,
+}
+
+impl Client {
+    /// A client that resolves `$VAR` through `secrets` and remembers eras in the process.
+    pub fn new(secrets: Arc<dyn Secrets>) -> Result<Self, BuildError> {
+        Self::with_eras(secrets, Arc::new(ProcessMemory::default()))
+    }
+
+    /// A client that remembers eras in `eras`.
+    pub fn with_eras(secrets: Arc<dyn Secrets>, eras: Arc<dyn EraMemory>) -> Result<Self, BuildError> {
+        let wire = Wire::new().map_err(BuildError)?;
+        Ok(Self { wire, ids: Ids::default(), secrets, eras })
+    }
+
+    /// Runs `job` in one conversation, within `limit`.
+    async fn converse<T: Send>(
+        &self,
+        server: &Server,
+        limit: Duration,
+        job: impl for<'l> FnOnce(&'l Link<'_>, &'l Target) -> BoxFuture<'l, Result<T, Failure>> + Send,
+    ) -> Result<T, CallError> {
+        let target = Target::of(server, self.secrets.as_ref())?;
+        let deadline = Instant::now() + limit;
+        let sent = Arc::new(AtomicBool::new(false));
+        let work = async {
+            let link = Link::open(self, &target, limit, Arc::clone(&sent)).await?;
+            let answer = job(&link, &target).await;
+            Ok((link, answer))
+        };
+        let outcome = match timeout_at(deadline, work).await {
+            Ok(Ok((link, answer))) => {
+                // After the answer: a server that is slow to end a session must not cost it.
+                link.close(CLOSE_LIMIT.min(deadline.duration_since(Instant::now()))).await;
+                answer
+            }
+            Ok(Err(failure)) => Err(failure),
+            Err(_) => Err(Failure::timeout(limit)),
+        };
+        outcome.map_err(|failure| {
+            let failure = if sent.load(Ordering::Acquire) { failure } else { failure.before_sending() };
+            target.error(&failure)
+        })
+    }
+}
+
+#[async_trait]
+impl McpClient for Client {
+    async fn list_tools(&self, server: &Server, limit: Duration) -> Result<Vec<RawTool>, CallError> {
+        self.converse(server, limit, |link, target| list::all(link, target).boxed()).await
+    }
+
+    async fn call_tool(
+        &self,
+        server: &Server,
+        tool: &str,
+        arguments: Map<String, Value>,
+        limit: Duration,
+    ) -> Result<Value, CallError> {
+        let params = Map::from_iter([
+            ("name".to_owned(), Value::String(tool.to_owned())),
+            ("arguments".to_owned(), Value::Object(arguments)),
+        ]);
+        self.converse(server, limit, |link, _| link.request("tools/call", params).boxed()).await
+    }
+}

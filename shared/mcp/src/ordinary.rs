@@ -1,0 +1,118 @@
+//! The driver for ordinary toolsets: three tools of a server that together are a durable task (reference 6.10).
+//!
+//! Only `structuredContent` is read; text is never parsed. The mapping from answers to snapshots is pure and lives in
+//! [`submit`], [`status`] and [`cancel`]; this file calls, and turns failed calls into the driver's errors.
+
+mod answer;
+mod cancel;
+mod data;
+mod status;
+mod submit;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use pudu_app::ports::{CallError, CallFault, DriverError, McpClient, Submission, SubmitError, TaskDriver};
+use pudu_config::{Secrets, Server};
+use pudu_domain::{RemoteTaskId, Snapshot};
+use serde_json::{Map, Value};
+
+pub use data::DriverData;
+
+use crate::redact::Redactor;
+
+/// Speaks with ordinary toolsets. Its data in a task is a [`DriverData`].
+pub struct OrdinaryTools {
+    client: Arc<dyn McpClient>,
+    secrets: Arc<dyn Secrets>,
+}
+
+impl OrdinaryTools {
+    /// The name under which tasks remember this driver.
+    pub const NAME: &'static str = "ordinary-tools";
+
+    /// A driver that calls through `client`; `secrets` are only used to keep them out of texts.
+    pub fn new(client: Arc<dyn McpClient>, secrets: Arc<dyn Secrets>) -> Self {
+        Self { client, secrets }
+    }
+
+    async fn ask(
+        &self,
+        server: &Server,
+        tool: &str,
+        handle: &str,
+        limit: Duration,
+    ) -> Result<Value, CallError> {
+        let arguments = Map::from_iter([("task_id".to_owned(), Value::String(handle.to_owned()))]);
+        self.client.call_tool(server, tool, arguments, limit).await
+    }
+
+    fn redactor(&self, server: &Server) -> Redactor {
+        Redactor::of(server, self.secrets.as_ref())
+    }
+}
+
+#[async_trait]
+impl TaskDriver for OrdinaryTools {
+    fn name(&self) -> &'static str {
+        Self::NAME
+    }
+
+    async fn submit(
+        &self,
+        server: &Server,
+        data: &Value,
+        arguments: Map<String, Value>,
+        limit: Duration,
+    ) -> Result<Submission, SubmitError> {
+        let tools = DriverData::read(data).map_err(SubmitError::Refused)?;
+        match self.client.call_tool(server, &tools.submit_tool, arguments, limit).await {
+            Ok(result) => submit::read(&tools.submit_tool, &result, &self.redactor(server)),
+            Err(error) => Err(unsent(&error)),
+        }
+    }
+
+    async fn status(
+        &self,
+        server: &Server,
+        data: &Value,
+        remote: &RemoteTaskId,
+        limit: Duration,
+    ) -> Result<Snapshot, DriverError> {
+        let tools = DriverData::read(data).map_err(DriverError::Violation)?;
+        match self.ask(server, &tools.status_tool, remote.as_str(), limit).await {
+            Ok(result) => status::read(&tools.status_tool, &result, remote.as_str(), &self.redactor(server)),
+            Err(error) => Err(DriverError::Retry(error.to_string())),
+        }
+    }
+
+    async fn cancel(
+        &self,
+        server: &Server,
+        data: &Value,
+        handle: &str,
+        limit: Duration,
+    ) -> Result<Snapshot, DriverError> {
+        let tools = DriverData::read(data).map_err(DriverError::Violation)?;
+        match self.ask(server, &tools.cancel_tool, handle, limit).await {
+            Ok(result) => cancel::read(&tools.cancel_tool, &result, handle, &self.redactor(server)),
+            Err(error) => Err(DriverError::Retry(error.to_string())),
+        }
+    }
+}
+
+/// A submission whose call failed: only a call that certainly did nothing counts as refused.
+fn unsent(error: &CallError) -> SubmitError {
+    match error.fault {
+        CallFault::NotSent | CallFault::Refused | CallFault::Config => {
+            SubmitError::Refused(error.to_string())
+        }
+        CallFault::Timeout | CallFault::Broken | CallFault::Protocol => {
+            SubmitError::Unknown(error.to_string())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,98 @@
+//! The one place through which every text that leaves this crate goes: known secrets out, control characters out, and
+//! a bound on the length.
+//!
+//! It knows the secrets of one server entry: header values and their parts, user info and query of the URL. A server
+//! that echoes the credential it was sent (many print the `Authorization` header into their errors) does not leak it.
+
+use std::fmt;
+
+use http::HeaderMap;
+use percent_encoding::percent_decode_str;
+use pudu_config::{Secrets, Server};
+use pudu_domain::text::first_chars;
+use secrecy::{ExposeSecret, SecretString};
+use url::Url;
+
+use crate::target::Target;
+
+/// Most characters of any error text.
+pub const MAX_ERROR_CHARS: usize = 500;
+const MASK: &str = "***";
+/// A shorter secret is replaced only where it stands alone: it would tear up every text otherwise.
+const SHORT: usize = 4;
+/// The parts of a header value (`token` of `Bearer token`) from this length on are secrets of their own.
+const PART: usize = 6;
+
+/// What must not be shown of one server entry.
+#[derive(Clone, Default)]
+pub struct Redactor {
+    /// Longest first, so that a secret inside another one does not leave the rest of it.
+    secrets: Vec<SecretString>,
+}
+
+impl Redactor {
+    /// The redactor of a server entry. An entry that cannot be resolved has sent nothing, so there is nothing to hide
+    /// beyond what could be resolved.
+    pub fn of(server: &Server, secrets: &dyn Secrets) -> Self {
+        Target::of(server, secrets).map(|target| target.redactor).unwrap_or_default()
+    }
+
+    pub(crate) fn new(url: &Url, headers: &HeaderMap) -> Self {
+        let mut found: Vec<String> = Vec::new();
+        for value in headers.values().filter_map(|value| value.to_str().ok()) {
+            found.push(value.to_owned());
+            found.extend(parts(value).map(str::to_owned));
+        }
+        for raw in [url.username(), url.password().unwrap_or_default(), url.query().unwrap_or_default()] {
+            found.push(raw.to_owned());
+            found.push(percent_decode_str(raw).decode_utf8_lossy().into_owned());
+        }
+        found.extend(url.query_pairs().map(|(_, value)| value.into_owned()));
+        found.retain(|secret| !secret.trim().is_empty());
+        found.sort_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
+        found.dedup();
+        Self { secrets: found.into_iter().map(SecretString::from).collect() }
+    }
+
+    /// `text` without secrets, on one line, at most [`MAX_ERROR_CHARS`] characters. Cutting comes last: the beginning
+    /// of a secret must not survive at the cut.
+    pub fn text(&self, text: &str) -> String {
+        let line: String = self.masked(text).chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+        first_chars(line.trim(), MAX_ERROR_CHARS).to_owned()
+    }
+
+    /// `text` without secrets, otherwise unchanged.
+    pub fn masked(&self, text: &str) -> String {
+        self.secrets.iter().fold(text.to_owned(), |text, secret| without(&text, secret.expose_secret()))
+    }
+}
+
+impl fmt::Debug for Redactor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Redactor({} secrets)", self.secrets.len())
+    }
+}
+
+fn parts(value: &str) -> impl Iterator<Item = &str> {
+    value.split([' ', '\t', ',', ';', '=', '"', ':']).filter(|part| part.len() >= PART)
+}
+
+fn without(text: &str, secret: &str) -> String {
+    if secret.len() >= SHORT {
+        return text.replace(secret, MASK);
+    }
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once(secret) {
+        let word = |c: char| c.is_alphanumeric();
+        let inside = before.ends_with(word) || after.starts_with(word);
+        out.push_str(before);
+        out.push_str(if inside { secret } else { MASK });
+        rest = after;
+    }
+    out.push_str(rest);
+    out
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,125 @@
+//! The 2026-07-28 revision: one POST per call, no handshake, no session.
+//!
+//! Beside the SDK and not through it, for three reasons. Its answers pass through a typed union that is tried before
+//! the raw fallback, also for custom requests: a `tools/call` result loses every field that the union does not know.
+//! Its transport is one worker for all calls, so one broken exchange ends the others. And it cannot tell a request
+//! that was never sent from one whose answer was lost, which decides whether a submission may have started something.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+use http::{HeaderMap, HeaderName, HeaderValue};
+use pudu_app::ports::CallFault;
+use rmcp::model::{ClientCapabilities, ErrorCode, Implementation, ProtocolVersion, RequestMetaObject};
+use serde_json::{Map, Value, json};
+
+use crate::target::Target;
+use crate::wire::{Failure, Wire};
+
+const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
+const METHOD: HeaderName = HeaderName::from_static("mcp-method");
+const NAME: HeaderName = HeaderName::from_static("mcp-name");
+
+/// What a probe found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Probe {
+    /// The peer speaks this revision.
+    Stateless,
+    /// It does not, or did not say so: it must be asked in the old way.
+    Older,
+}
+
+/// Request ids: each POST stands alone, so they only have to differ for a reader of logs.
+#[derive(Debug, Default)]
+pub(crate) struct Ids(AtomicU64);
+
+impl Ids {
+    fn next(&self) -> Value {
+        (self.0.fetch_add(1, Ordering::Relaxed) + 1).into()
+    }
+}
+
+/// Sends one request and returns its result, unchanged.
+pub(crate) async fn request(
+    wire: &Wire,
+    ids: &Ids,
+    target: &Target,
+    method: &'static str,
+    mut params: Map<String, Value>,
+) -> Result<Value, Failure> {
+    let headers = headers(method, params.get("name").and_then(Value::as_str));
+    params.insert("_meta".to_owned(), meta());
+    let id = ids.next();
+    let message = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
+    let reply = wire.post(target, headers, message.to_string().into_bytes()).await?;
+    reply.body.result(target, &id).await
+}
+
+/// Asks which revisions the peer speaks. It is no call: a peer that refuses it has done nothing.
+/// Errors: only what the old way would meet as well (no connection, credentials refused, too many requests).
+pub(crate) async fn probe(wire: &Wire, ids: &Ids, target: &Target) -> Result<Probe, Failure> {
+    match request(wire, ids, target, "server/discover", Map::new()).await {
+        Ok(found) => {
+            let versions = found.get("supportedVersions").and_then(Value::as_array);
+            let ours = ProtocolVersion::V_2026_07_28;
+            let speaks = versions.is_some_and(|list| list.iter().any(|version| version == ours.as_str()));
+            Ok(if speaks { Probe::Stateless } else { Probe::Older })
+        }
+        Err(failure) if matches!(failure.fault, CallFault::NotSent | CallFault::Config) => Err(failure),
+        Err(failure) if matches!(failure.status, Some(401 | 403 | 429)) => Err(failure),
+        Err(_) => Ok(Probe::Older),
+    }
+}
+
+/// Whether a refusal says that the peer no longer speaks this revision, so that it must be probed again.
+pub(crate) fn is_wrong_era(failure: &Failure) -> bool {
+    let codes = [ErrorCode::UNSUPPORTED_PROTOCOL_VERSION, ErrorCode::METHOD_NOT_FOUND];
+    match (failure.code, failure.status) {
+        (Some(code), _) => codes.iter().any(|known| i64::from(known.0) == code),
+        (None, Some(status)) => matches!(status, 400 | 404 | 405 | 406 | 415 | 422),
+        (None, None) => false,
+    }
+}
+
+pub(crate) fn client() -> Implementation {
+    Implementation::new("pudu", env!("CARGO_PKG_VERSION"))
+}
+
+/// What replaces the handshake in each request.
+fn meta() -> Value {
+    let meta = RequestMetaObject::with_client_context(
+        ProtocolVersion::V_2026_07_28,
+        client(),
+        ClientCapabilities::default(),
+    );
+    serde_json::to_value(meta).unwrap_or_default()
+}
+
+/// The headers that repeat the body for whoever routes by them; servers compare both.
+fn headers(method: &'static str, name: Option<&str>) -> HeaderMap {
+    let mut headers = HeaderMap::new();
+    headers.insert(METHOD, HeaderValue::from_static(method));
+    if let Ok(version) = HeaderValue::from_str(ProtocolVersion::V_2026_07_28.as_str()) {
+        headers.insert(VERSION, version);
+    }
+    if let Some(name) = name.and_then(|name| HeaderValue::from_str(&header_text(name)).ok()) {
+        headers.insert(NAME, name);
+    }
+    headers
+}
+
+/// A text as a header value: wrapped in Base64 where it could not travel as it is, or would be taken for wrapped.
+fn header_text(text: &str) -> String {
+    let plain =
+        text.chars().all(|c| (' '..='~').contains(&c)) && !text.starts_with(' ') && !text.ends_with(' ');
+    let looks_wrapped = text.starts_with("=?base64?") && text.ends_with("?=");
+    if plain && !looks_wrapped {
+        text.to_owned()
+    } else {
+        format!("=?base64?{}?=", BASE64_STANDARD.encode(text))
+    }
+}
+
+#[cfg(test)]
+mod tests;

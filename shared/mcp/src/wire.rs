@@ -1,0 +1,206 @@
+//! One HTTP exchange with an MCP server: bounded, never retried, never redirected to another origin, never through a
+//! proxy. It knows statuses and bodies; what a message means is for its callers.
+//!
+//! Both eras share it: the stateless one uses it directly, the older ones through the SDK.
+
+mod answer;
+mod failure;
+
+use futures_util::stream::BoxStream;
+use futures_util::{StreamExt, TryStreamExt};
+use http::header::{ACCEPT, CONTENT_TYPE};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
+use reqwest::Response;
+use reqwest::redirect::{Attempt, Policy};
+use serde_json::Value;
+use sse_stream::{Sse, SseStream};
+
+pub(crate) use answer::{Answered, answer_to};
+pub(crate) use failure::Failure;
+
+use crate::target::Target;
+
+/// Most bytes of one answer, whether it is one JSON text or a stream of events.
+pub(crate) const MAX_ANSWER_BYTES: usize = 8 * 1024 * 1024;
+/// Most bytes of an error answer that are read.
+const MAX_ERROR_BYTES: usize = 64 * 1024;
+const MAX_REDIRECTS: usize = 3;
+const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
+const EITHER: HeaderValue = HeaderValue::from_static("application/json, text/event-stream");
+const JSON: HeaderValue = HeaderValue::from_static("application/json");
+
+/// The events of an answer, each read as it comes.
+pub(crate) type Events = BoxStream<'static, Result<Sse, Failure>>;
+
+/// The one HTTP client; connections are kept and shared.
+#[derive(Clone, Debug)]
+pub(crate) struct Wire(reqwest::Client);
+
+/// What a server answered to a POST.
+pub(crate) struct Reply {
+    /// The session that it opened, if it did.
+    pub(crate) session: Option<String>,
+    pub(crate) body: Body,
+}
+
+/// The body of a successful answer.
+pub(crate) enum Body {
+    /// Taken, with nothing to say.
+    Empty,
+    /// One JSON text.
+    Json(Value),
+    /// A stream that ends with the answer.
+    Events(Events),
+}
+
+impl Wire {
+    /// Builds the client. HTTP/1 only, so that nothing is ever sent again on a connection's refusal; the environment's
+    /// proxies are not used, because a credential must not go where the config does not say.
+    pub(crate) fn new() -> Result<Self, reqwest::Error> {
+        let client = reqwest::Client::builder()
+            .no_proxy()
+            .http1_only()
+            .retry(reqwest::retry::never())
+            .redirect(Policy::custom(same_origin))
+            .referer(false)
+            .tcp_nodelay(true)
+            .tls_backend_rustls()
+            .build()?;
+        Ok(Self(client))
+    }
+
+    /// Sends one message.
+    pub(crate) async fn post(
+        &self,
+        target: &Target,
+        extra: HeaderMap,
+        message: Vec<u8>,
+    ) -> Result<Reply, Failure> {
+        let request = self.request(Method::POST, target, extra).body(message);
+        let response = request.send().await.map_err(|error| Failure::sending(target, &error))?;
+        let session = response.headers().get(SESSION).and_then(|id| id.to_str().ok()).map(str::to_owned);
+        let status = response.status();
+        if !status.is_success() {
+            return Err(refusal(target, response).await);
+        }
+        let body = match media_type(&response).as_deref() {
+            _ if matches!(status, StatusCode::ACCEPTED | StatusCode::NO_CONTENT) => Body::Empty,
+            Some("text/event-stream") => Body::Events(events(target, response)),
+            Some("application/json") => Body::Json(json(target, response).await?),
+            _ if response.content_length() == Some(0) => Body::Empty,
+            other => return Err(Failure::not_mcp(target, format!("answered with {}", kind(other)))),
+        };
+        Ok(Reply { session, body })
+    }
+
+    /// Opens a stream of events. `Ok(None)` when the server offers none.
+    pub(crate) async fn events(&self, target: &Target, extra: HeaderMap) -> Result<Option<Events>, Failure> {
+        let request = self.request(Method::GET, target, extra);
+        let response = request.send().await.map_err(|error| Failure::sending(target, &error))?;
+        match response.status() {
+            StatusCode::METHOD_NOT_ALLOWED => Ok(None),
+            status if !status.is_success() => Err(refusal(target, response).await),
+            _ if media_type(&response).as_deref() == Some("text/event-stream") => {
+                Ok(Some(events(target, response)))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// Ends a session.
+    pub(crate) async fn delete(&self, target: &Target, extra: HeaderMap) -> Result<(), Failure> {
+        let request = self.request(Method::DELETE, target, extra);
+        let response = request.send().await.map_err(|error| Failure::sending(target, &error))?;
+        // Many servers cannot end a session on request: that is allowed.
+        if response.status().is_success() || response.status() == StatusCode::METHOD_NOT_ALLOWED {
+            return Ok(());
+        }
+        Err(refusal(target, response).await)
+    }
+
+    fn request(&self, method: Method, target: &Target, extra: HeaderMap) -> reqwest::RequestBuilder {
+        let mut headers = target.headers.clone();
+        headers.insert(ACCEPT, EITHER);
+        headers.insert(CONTENT_TYPE, JSON);
+        headers.extend(extra);
+        // `headers` replaces: a configured Authorization wins over the URL's user info.
+        self.0.request(method, target.url.clone()).headers(headers)
+    }
+}
+
+/// Follows only what keeps the method, the body and the origin: 307 and 308 at home. A server that redirects has not
+/// acted, so the message is still delivered once; anything else comes back as the redirect that it is.
+fn same_origin(attempt: Attempt<'_>) -> reqwest::redirect::Action {
+    let keeps = matches!(attempt.status(), StatusCode::TEMPORARY_REDIRECT | StatusCode::PERMANENT_REDIRECT);
+    let home = attempt.previous().first().is_some_and(|first| first.origin() == attempt.url().origin());
+    if keeps && home && attempt.previous().len() <= MAX_REDIRECTS { attempt.follow() } else { attempt.stop() }
+}
+
+fn media_type(response: &Response) -> Option<String> {
+    let value = response.headers().get(CONTENT_TYPE)?.to_str().ok()?;
+    Some(value.split(';').next().unwrap_or_default().trim().to_ascii_lowercase())
+}
+
+fn kind(media_type: Option<&str>) -> String {
+    media_type.map_or_else(|| "no content type".to_owned(), |text| format!("content type '{text}'"))
+}
+
+async fn json(target: &Target, response: Response) -> Result<Value, Failure> {
+    let (bytes, complete) = read(target, response, MAX_ANSWER_BYTES).await?;
+    if !complete {
+        return Err(Failure::too_large(target));
+    }
+    serde_json::from_slice(&bytes)
+        .map_err(|_| Failure::not_mcp(target, "answered with text that is not JSON"))
+}
+
+/// Reads at most `limit` bytes; says whether that was all.
+async fn read(target: &Target, mut response: Response, limit: usize) -> Result<(Vec<u8>, bool), Failure> {
+    let mut bytes = Vec::new();
+    while let Some(chunk) = response.chunk().await.map_err(|error| Failure::reading(target, &error))? {
+        if bytes.len() + chunk.len() > limit {
+            return Ok((bytes, false));
+        }
+        bytes.extend_from_slice(&chunk);
+    }
+    Ok((bytes, true))
+}
+
+/// What an unsuccessful status means. The body counts only if it is a JSON-RPC error: a page of HTML helps nobody and
+/// may hold anything.
+async fn refusal(target: &Target, response: Response) -> Failure {
+    let status = response.status();
+    if status.is_redirection() {
+        return Failure::redirected(status);
+    }
+    let error = match media_type(&response).as_deref() {
+        Some("application/json") => read(target, response, MAX_ERROR_BYTES).await.ok(),
+        _ => None,
+    };
+    let error = error.and_then(|(bytes, _)| serde_json::from_slice::<Value>(&bytes).ok());
+    match error.as_ref().and_then(|message| message.get("error")).filter(|error| error.is_object()) {
+        Some(error) => Failure { status: Some(status.as_u16()), ..Failure::rpc(target, error) },
+        None => Failure::status(status),
+    }
+}
+
+/// The events of a response, counted as bytes before they are parsed: the parser's own buffer has no bound.
+fn events(target: &Target, response: Response) -> Events {
+    let place = target.clone();
+    let mut left = MAX_ANSWER_BYTES;
+    let bytes = response.bytes_stream().map(move |chunk| {
+        let chunk = chunk.map_err(|error| Failure::reading(&place, &error))?;
+        left = left.checked_sub(chunk.len()).ok_or_else(|| Failure::too_large(&place))?;
+        Ok::<_, Failure>(chunk)
+    });
+    let target = target.clone();
+    SseStream::from_bytes_stream(bytes)
+        .map_err(move |error| match error {
+            sse_stream::Error::Body(inner) => inner.downcast::<Failure>().map_or_else(
+                |_| Failure::not_mcp(&target, "answered with a stream that cannot be read"),
+                |failure| *failure,
+            ),
+            _ => Failure::not_mcp(&target, "answered with events that cannot be read"),
+        })
+        .boxed()
+}

@@ -1,0 +1,69 @@
+//! Reading a JSON-RPC message as the answer to one request, without a typed model in between.
+
+use futures_util::StreamExt;
+use serde_json::Value;
+
+use super::{Body, Events, Failure};
+use crate::target::Target;
+
+/// What a message is to a request.
+pub(crate) enum Answered {
+    /// Its result, unchanged.
+    Result(Value),
+    /// The server's refusal.
+    Refused(Failure),
+    /// Something else that may come in between: a notification or a request of the server.
+    Not,
+}
+
+/// Judges `message` as the answer to request `id`. Errors: it answers something that nobody asked, or is no message.
+pub(crate) fn answer_to(target: &Target, id: &Value, mut message: Value) -> Result<Answered, Failure> {
+    if message.get("method").is_some() {
+        return Ok(Answered::Not);
+    }
+    let answers = message.get("id");
+    if let Some(error) = message.get("error").filter(|error| !error.is_null()) {
+        // A server that could not read the request cannot repeat its id.
+        if answers.is_some_and(|given| !given.is_null() && given != id) {
+            return Err(Failure::not_mcp(target, "answered another request than ours"));
+        }
+        return Ok(Answered::Refused(Failure::rpc(target, error)));
+    }
+    match message.get_mut("result").map(Value::take) {
+        None => Err(Failure::not_mcp(target, "answered with JSON that is no JSON-RPC message")),
+        Some(_) if message.get("id") != Some(id) => {
+            Err(Failure::not_mcp(target, "answered another request than ours"))
+        }
+        Some(result @ Value::Object(_)) => Ok(Answered::Result(result)),
+        Some(_) => Err(Failure::not_mcp(target, "answered with a result that is not an object")),
+    }
+}
+
+impl Body {
+    /// The result of request `id`; what else comes on the stream is passed over.
+    pub(crate) async fn result(self, target: &Target, id: &Value) -> Result<Value, Failure> {
+        match self {
+            Self::Empty => Err(Failure::not_mcp(target, "took the request without an answer")),
+            Self::Json(message) => match answer_to(target, id, message)? {
+                Answered::Result(result) => Ok(result),
+                Answered::Refused(failure) => Err(failure),
+                Answered::Not => Err(Failure::not_mcp(target, "answered with a message that is no answer")),
+            },
+            Self::Events(events) => first_result(target, id, events).await,
+        }
+    }
+}
+
+async fn first_result(target: &Target, id: &Value, mut events: Events) -> Result<Value, Failure> {
+    while let Some(event) = events.next().await {
+        let Some(data) = event?.data.filter(|data| !data.trim().is_empty()) else { continue };
+        let message = serde_json::from_str(&data)
+            .map_err(|_| Failure::not_mcp(target, "answered with an event that is not JSON"))?;
+        match answer_to(target, id, message)? {
+            Answered::Result(result) => return Ok(result),
+            Answered::Refused(failure) => return Err(failure),
+            Answered::Not => {}
+        }
+    }
+    Err(Failure::unanswered())
+}

@@ -1,0 +1,132 @@
+//! A failed exchange, inside this crate. Its text is redacted where it is made, because the SDK logs errors that pass
+//! through it.
+
+use std::error::Error;
+use std::time::Duration;
+
+use http::StatusCode;
+use pudu_app::ports::CallFault;
+use serde_json::Value;
+
+use crate::target::Target;
+
+/// What went wrong, and what the server said about it.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub(crate) struct Failure {
+    pub(crate) fault: CallFault,
+    pub(crate) message: String,
+    /// The HTTP status, when that is what failed.
+    pub(crate) status: Option<u16>,
+    /// The JSON-RPC code, when the server answered with an error.
+    pub(crate) code: Option<i64>,
+}
+
+impl Failure {
+    fn new(fault: CallFault, message: impl Into<String>) -> Self {
+        Self { fault, message: message.into(), status: None, code: None }
+    }
+
+    /// The request could not be sent, or no answer began.
+    pub(crate) fn sending(target: &Target, error: &reqwest::Error) -> Self {
+        let cause = target.redactor.text(&root(error));
+        if error.is_connect() {
+            let message = format!("cannot be reached ({cause}); check its URL and that it is running");
+            return Self::new(CallFault::NotSent, message);
+        }
+        if error.is_builder() {
+            return Self::new(
+                CallFault::Config,
+                format!("the request cannot be made ({cause}); check 'url'"),
+            );
+        }
+        Self::new(CallFault::Broken, format!("the connection failed before an answer came ({cause})"))
+    }
+
+    /// The answer began and did not end.
+    pub(crate) fn reading(target: &Target, error: &reqwest::Error) -> Self {
+        let cause = target.redactor.text(&root(error));
+        Self::new(CallFault::Broken, format!("the connection failed inside the answer ({cause})"))
+    }
+
+    /// A stream ended without the answer.
+    pub(crate) fn unanswered() -> Self {
+        Self::new(CallFault::Broken, "the stream ended before the answer came")
+    }
+
+    /// The time is over.
+    pub(crate) fn timeout(limit: Duration) -> Self {
+        Self::new(CallFault::Timeout, format!("timed out: no answer within {} s", limit.as_secs_f64()))
+    }
+
+    /// An answer over the bound.
+    pub(crate) fn too_large(target: &Target) -> Self {
+        let limit = super::MAX_ANSWER_BYTES;
+        Self::not_mcp(target, format!("answered with more than {limit} bytes; ask it for less"))
+    }
+
+    /// Something that is no answer of MCP; `what` goes on from "the server".
+    pub(crate) fn not_mcp(target: &Target, what: impl AsRef<str>) -> Self {
+        Self::new(CallFault::Protocol, target.redactor.text(what.as_ref()))
+    }
+
+    /// A redirect that is not followed.
+    pub(crate) fn redirected(status: StatusCode) -> Self {
+        let message = format!(
+            "refused with HTTP {}: it redirects to another place; put its final address into 'url'",
+            status.as_u16()
+        );
+        Self { status: Some(status.as_u16()), ..Self::new(CallFault::Refused, message) }
+    }
+
+    /// An HTTP status without a JSON-RPC error.
+    pub(crate) fn status(status: StatusCode) -> Self {
+        let number = status.as_u16();
+        let (fault, message) = match number {
+            401 | 403 => (
+                CallFault::Refused,
+                format!("refused with HTTP {number}: check the credentials in 'headers' of this server"),
+            ),
+            404 | 405 => (
+                CallFault::Refused,
+                format!("refused with HTTP {number}: check 'url', there is no MCP server"),
+            ),
+            400..500 => (CallFault::Refused, format!("refused with HTTP {number}")),
+            // A gateway in front of it may have lost the answer of a server that acted.
+            _ => (CallFault::Broken, format!("failed with HTTP {number}; look into its log")),
+        };
+        Self { status: Some(number), ..Self::new(fault, message) }
+    }
+
+    /// A JSON-RPC error object.
+    pub(crate) fn rpc(target: &Target, error: &Value) -> Self {
+        let code = error.get("code").and_then(Value::as_i64);
+        let said =
+            target.redactor.masked(error.get("message").and_then(Value::as_str).unwrap_or("no message"));
+        let message = match code {
+            Some(code) => format!("refused with error {code}: {said}"),
+            None => format!("refused: {said}"),
+        };
+        Self { code, ..Self::new(CallFault::Refused, message) }
+    }
+
+    /// The same before the call itself was sent: whatever failed, nothing happened there.
+    pub(crate) fn before_sending(self) -> Self {
+        match self.fault {
+            CallFault::Timeout | CallFault::Broken | CallFault::Protocol => {
+                let message = format!("{} (while connecting; the call itself was not sent)", self.message);
+                Self { fault: CallFault::NotSent, message, ..self }
+            }
+            CallFault::NotSent | CallFault::Refused | CallFault::Config => self,
+        }
+    }
+}
+
+/// The innermost cause: the outer ones print the URL.
+fn root(error: &reqwest::Error) -> String {
+    let mut cause = error.source();
+    while let Some(inner) = cause.and_then(Error::source) {
+        cause = Some(inner);
+    }
+    cause.map_or_else(|| "no details".to_owned(), ToString::to_string)
+}
