@@ -11,6 +11,7 @@ mod note_store;
 mod random;
 mod seal_keys;
 mod task_store;
+mod wrapped_keys;
 
 pub use clock::Clock;
 pub use config_store::{ConfigStore, Moved, Revision};
@@ -23,3 +24,4 @@ pub use note_store::{NoteKey, NoteStore};
 pub use random::Random;
 pub use seal_keys::{SealKeyError, SealKeys};
 pub use task_store::{Committed, TaskStore};
+pub use wrapped_keys::WrappedKeys;

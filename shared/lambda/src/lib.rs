@@ -1,1 +1,14 @@
-//! Glue of the functions: environment, telemetry, event decoding, deadline.
+//! Glue between the platform and the use cases: the one reader of the environment, the real clock and random numbers,
+//! telemetry, the sealing key, the SDK's configuration, the deadline of an invocation.
+//!
+//! Used by every function and by the one-machine composition. It decides nothing about tasks.
+
+pub mod aws;
+pub mod clock;
+pub mod deadline;
+pub mod env;
+pub mod random;
+pub mod seal_keys;
+pub mod secrets;
+pub mod settings;
+pub mod telemetry;

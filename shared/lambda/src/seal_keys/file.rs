@@ -1,0 +1,131 @@
+//! The sealing key in a file: 64 hex digits, readable by its owner only, made when it is first needed.
+
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use pudu_app::ports::{Random, SealKeyError, SealKeys};
+use pudu_config::SealKey;
+use secrecy::{ExposeSecret, SecretString};
+use tokio::sync::OnceCell;
+
+/// Reads the key from a file.
+pub struct FileKeys {
+    path: PathBuf,
+    random: Arc<dyn Random>,
+    key: OnceCell<SealKey>,
+}
+
+impl FileKeys {
+    /// The key in `path`; if there is no such file, it is made.
+    pub fn new(path: PathBuf, random: Arc<dyn Random>) -> Self {
+        Self { path, random, key: OnceCell::new() }
+    }
+
+    fn load(&self) -> Result<SealKey, SealKeyError> {
+        let problem = |what: String| SealKeyError { problem: format!("{}: {what}", self.path.display()) };
+        match read(&self.path) {
+            Ok(text) => parse(&text).ok_or_else(|| {
+                problem(
+                    "does not hold 64 hex digits; restore it, or remove it to lose what it sealed".to_owned(),
+                )
+            }),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                let mut bytes = [0; 32];
+                self.random.fill(&mut bytes);
+                match create(&self.path, &bytes) {
+                    Ok(()) => Ok(SealKey::new(bytes)),
+                    // Another process was faster: its key is the key.
+                    Err(error) if error.kind() == io::ErrorKind::AlreadyExists => self.load(),
+                    Err(error) => Err(problem(format!("cannot be made: {error}"))),
+                }
+            }
+            Err(error) => Err(problem(format!("cannot be read: {error}"))),
+        }
+    }
+}
+
+#[async_trait]
+impl SealKeys for FileKeys {
+    async fn current(&self) -> Result<SealKey, SealKeyError> {
+        self.key.get_or_try_init(|| async { self.load() }).await.cloned()
+    }
+}
+
+/// Reads the file, and refuses one that others may read.
+fn read(path: &Path) -> io::Result<SecretString> {
+    let mode = fs::metadata(path)?.permissions().mode();
+    if mode & 0o077 != 0 {
+        return Err(io::Error::new(
+            io::ErrorKind::PermissionDenied,
+            format!("others may read it (mode {:o}); chmod 600 it", mode & 0o777),
+        ));
+    }
+    fs::read_to_string(path).map(SecretString::from)
+}
+
+fn parse(text: &SecretString) -> Option<SealKey> {
+    let text = text.expose_secret().trim();
+    if text.len() != 64 || !text.is_ascii() {
+        return None;
+    }
+    let mut bytes = [0; 32];
+    for (at, byte) in bytes.iter_mut().enumerate() {
+        *byte = u8::from_str_radix(text.get(2 * at..2 * at + 2)?, 16).ok()?;
+    }
+    Some(SealKey::new(bytes))
+}
+
+/// Writes a whole new file beside and links it into place, so that nobody ever reads half a key.
+fn create(path: &Path, bytes: &[u8; 32]) -> io::Result<()> {
+    let text = bytes.iter().fold(String::new(), |text, byte| format!("{text}{byte:02x}"));
+    let beside = path.with_extension(format!("{}.new", std::process::id()));
+    let written =
+        OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&beside).and_then(
+            |mut file| {
+                file.write_all(text.as_bytes())?;
+                file.sync_all()
+            },
+        );
+    let linked = written.and_then(|()| fs::hard_link(&beside, path));
+    let _ = fs::remove_file(&beside);
+    linked
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::OsRandom;
+
+    fn keys(path: &Path) -> FileKeys {
+        FileKeys::new(path.to_owned(), Arc::new(OsRandom))
+    }
+
+    #[tokio::test]
+    async fn the_key_is_made_once_and_private() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("seal.key");
+        let sealed = keys(&path).current().await.unwrap().seal("here", "text", [1; 24]).unwrap();
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+        let again = keys(&path).current().await.unwrap();
+        assert_eq!(again.open("here", &sealed).unwrap().expose_secret(), "text");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[tokio::test]
+    async fn a_key_that_others_may_read_or_that_is_damaged_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("seal.key");
+        fs::write(&path, "5".repeat(64)).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
+        assert!(keys(&path).current().await.unwrap_err().to_string().contains("chmod 600"));
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
+        keys(&path).current().await.unwrap();
+        fs::write(&path, "zz").unwrap();
+        let error = keys(&path).current().await.unwrap_err().to_string();
+        assert!(error.contains("64 hex digits") && !error.contains("zz"), "{error}");
+    }
+}

@@ -1,0 +1,123 @@
+//! What a function is told by its environment: read once, before any I/O. template.yaml sets the same names (a test
+//! compares them).
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::env::Source;
+
+/// The table's name. Required.
+pub const TABLE: &str = "PUDU_TABLE";
+/// What is logged: `error`, `warn`, `info`, `debug` or `trace`. Default `info`.
+pub const LOG: &str = "PUDU_LOG";
+/// The KMS key that wraps the sealing key.
+pub const SEAL_KMS_KEY: &str = "PUDU_SEAL_KMS_KEY";
+/// A file with the sealing key, instead of KMS: for one machine and for tests.
+pub const SEAL_KEY_FILE: &str = "PUDU_SEAL_KEY_FILE";
+/// How long a claim is held, in seconds, 5 to 3600. Default 120.
+pub const LEASE_SECONDS: &str = "PUDU_LEASE_SECONDS";
+
+/// Every name that a function reads.
+pub const NAMES: [&str; 5] = [TABLE, LOG, SEAL_KMS_KEY, SEAL_KEY_FILE, LEASE_SECONDS];
+
+/// A setting that is missing or wrong.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{name} {problem}")]
+pub struct SettingError {
+    /// Which variable.
+    pub name: &'static str,
+    /// What is wrong, and what is allowed.
+    pub problem: String,
+}
+
+/// Where the sealing key comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SealSource {
+    /// Wrapped by this KMS key; the wrapped form stands in the table.
+    Kms(String),
+    /// In this file.
+    File(PathBuf),
+}
+
+/// A function's settings.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Settings {
+    /// The table's name.
+    pub table: String,
+    /// What is logged.
+    pub log: tracing::Level,
+    /// Where the sealing key comes from; none for a function that opens nothing.
+    pub seal: Option<SealSource>,
+    /// How long a claim is held.
+    pub lease: Duration,
+}
+
+impl Settings {
+    /// Reads and checks everything.
+    pub fn read(source: &dyn Source) -> Result<Self, SettingError> {
+        let table = source.get(TABLE).ok_or_else(|| SettingError {
+            name: TABLE,
+            problem: "is not set; it is the name of the DynamoDB table".to_owned(),
+        })?;
+        let log = source.get(LOG).unwrap_or_else(|| "info".to_owned());
+        let log = log.parse().map_err(|_| SettingError {
+            name: LOG,
+            problem: "must be error, warn, info, debug or trace".to_owned(),
+        })?;
+        let seal = match (source.get(SEAL_KMS_KEY), source.get(SEAL_KEY_FILE)) {
+            (Some(_), Some(_)) => {
+                let problem = format!("and {SEAL_KEY_FILE} are both set; keep the one that sealed the table");
+                return Err(SettingError { name: SEAL_KMS_KEY, problem });
+            }
+            (Some(key), None) => Some(SealSource::Kms(key)),
+            (None, file) => file.map(|path| SealSource::File(path.into())),
+        };
+        Ok(Self { table, log, seal, lease: lease(source)? })
+    }
+}
+
+fn lease(source: &dyn Source) -> Result<Duration, SettingError> {
+    let Some(text) = source.get(LEASE_SECONDS) else { return Ok(Duration::from_secs(120)) };
+    match text.parse::<u64>() {
+        Ok(seconds @ 5..=3600) => Ok(Duration::from_secs(seconds)),
+        _ => Err(SettingError {
+            name: LEASE_SECONDS,
+            problem: "must be a whole number from 5 to 3600".to_owned(),
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+
+    fn read(pairs: &[(&'static str, &'static str)]) -> Result<Settings, SettingError> {
+        Settings::read(&pairs.iter().copied().collect::<BTreeMap<_, _>>())
+    }
+
+    #[test]
+    fn only_the_table_is_required() {
+        let settings = read(&[(TABLE, "pudu")]).unwrap();
+        assert_eq!((settings.lease.as_secs(), settings.seal), (120, None));
+        assert_eq!(read(&[]).unwrap_err().name, TABLE);
+        assert_eq!(read(&[(TABLE, "")]).unwrap_err().name, TABLE);
+    }
+
+    #[test]
+    fn wrong_values_name_the_variable() {
+        for (name, value) in
+            [(LOG, "loud"), (LEASE_SECONDS, "4"), (LEASE_SECONDS, "3601"), (LEASE_SECONDS, "2m")]
+        {
+            assert_eq!(read(&[(TABLE, "pudu"), (name, value)]).unwrap_err().name, name, "{value}");
+        }
+    }
+
+    #[test]
+    fn two_sources_of_the_key_are_an_error() {
+        assert!(read(&[(TABLE, "pudu"), (SEAL_KMS_KEY, "arn"), (SEAL_KEY_FILE, "/k")]).is_err());
+        let kms = read(&[(TABLE, "pudu"), (SEAL_KMS_KEY, "arn")]).unwrap();
+        assert_eq!(kms.seal, Some(SealSource::Kms("arn".to_owned())));
+    }
+}
