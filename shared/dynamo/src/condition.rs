@@ -1,0 +1,162 @@
+//! Condition expressions: every condition under which a row is written, with its reason, in one place.
+//!
+//! Attribute names always go through placeholders (`#gen`), because the list of reserved words is long and grows.
+
+use std::collections::HashMap;
+
+use aws_sdk_dynamodb::types::AttributeValue;
+use pudu_domain::{Expect, TaskKey, Timestamp};
+
+use crate::key::Key;
+use crate::row::{attr, number};
+
+#[cfg(test)]
+mod tests;
+
+/// When a write may happen.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum When {
+    /// Whatever is there.
+    Always,
+    /// A durable row is what its writer expects.
+    Expect(Expect),
+    /// A durable row may be claimed from this index partition.
+    Claimable {
+        /// Lane and shard.
+        due_pk: String,
+    },
+    /// The row is still under this very claim.
+    ClaimedBy {
+        /// The lease's owner.
+        owner: String,
+    },
+    /// The row is still in this index partition, and nobody holds it.
+    WaitingIn {
+        /// Lane and shard.
+        due_pk: String,
+    },
+    /// There is no such row.
+    Absent,
+    /// The remote handle is free, or this task's already.
+    Free(TaskKey),
+    /// The thread is not being deleted.
+    Open,
+    /// No version, or a lower one, was delivered.
+    Below(u32),
+    /// The config pointer names this revision.
+    Pointer(u64),
+}
+
+/// An expression with what its placeholders mean.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct Expression {
+    pub(crate) text: String,
+    names: Vec<&'static str>,
+    values: Vec<(&'static str, AttributeValue)>,
+}
+
+impl When {
+    /// The expression at `now`; none for an unconditional write. `now` is read again for every attempt: a retry must not
+    /// believe in a lease that ended while it waited.
+    pub(crate) fn at(&self, now: Timestamp) -> Option<Expression> {
+        Some(match self {
+            Self::Always => return None,
+            Self::Expect(expect) => of_expect(expect, now),
+            // Due, and this lane's; a lease still counts at its last instant (reference 6.5).
+            Self::Claimable { due_pk } => Expression::new(
+                "#due_pk = :due_pk AND #due_at <= :now AND (attribute_not_exists(#lu) OR #lu < :now)",
+            )
+            .names(&[attr::DUE_PK, attr::DUE_AT, attr::LEASE_UNTIL])
+            .value(":due_pk", AttributeValue::S(due_pk.clone()))
+            .value(":now", number(now.as_millis())),
+            // The nonce in the owner is fresh for each claim, so it says as much as a generation that may not read.
+            Self::ClaimedBy { owner } => Expression::new("#lo = :owner")
+                .names(&[attr::LEASE_OWNER])
+                .value(":owner", AttributeValue::S(owner.clone())),
+            // Whoever claimed it meanwhile could read it, so it is not corrupt to everybody.
+            Self::WaitingIn { due_pk } => Expression::new("#due_pk = :due_pk AND attribute_not_exists(#lo)")
+                .names(&[attr::DUE_PK, attr::LEASE_OWNER])
+                .value(":due_pk", AttributeValue::S(due_pk.clone())),
+            // An event, a revision, the first pointer: written once, never over another.
+            Self::Absent => Expression::new("attribute_not_exists(#pk)").names(&[attr::PK]),
+            // A handle that is this task's already is no conflict: the write is a repetition.
+            Self::Free(task) => {
+                let owner = Key::Task(task.clone());
+                Expression::new("attribute_not_exists(#pk) OR (#opk = :opk AND #osk = :osk)")
+                    .names(&[attr::PK, attr::OWNER_PK, attr::OWNER_SK])
+                    .value(":opk", AttributeValue::S(owner.pk()))
+                    .value(":osk", AttributeValue::S(owner.sk()))
+            }
+            // Nothing new starts in a thread that is being deleted: its rows would outlive it.
+            Self::Open => Expression::new("attribute_not_exists(#deleting)").names(&[attr::DELETING]),
+            // Nothing is delivered twice, or after a newer version.
+            Self::Below(version) => Expression::new("attribute_not_exists(#pk) OR #ver < :ver")
+                .names(&[attr::PK, attr::VERSION])
+                .value(":ver", number(*version)),
+            // The next revision: nobody moved the pointer since it was read.
+            Self::Pointer(before) => {
+                Expression::new("#num = :num").names(&[attr::NUMBER]).value(":num", number(*before))
+            }
+        })
+    }
+}
+
+fn of_expect(expect: &Expect, now: Timestamp) -> Expression {
+    match expect {
+        // A birth: nothing was there.
+        Expect::Absent { .. } => Expression::new("attribute_not_exists(#pk)").names(&[attr::PK]),
+        // The claim still stands: nobody fenced or took over, nobody wrote beside it, and its time is not over. After
+        // a commit there is no `lu`, and the comparison with a missing attribute is false.
+        Expect::Held { generation, wake } => Expression::new("#gen = :gen AND #wake = :wake AND #lu >= :now")
+            .names(&[attr::GENERATION, attr::WAKE, attr::LEASE_UNTIL])
+            .value(":gen", number(generation.number()))
+            .value(":wake", number(*wake))
+            .value(":now", number(now.as_millis())),
+        // Nobody claimed, fenced or woke it, and its holder did not commit: that leaves the generation, takes the lease.
+        Expect::Unchanged { generation, wake, leased } => Expression::new(if *leased {
+            "#gen = :gen AND #wake = :wake AND attribute_exists(#lu)"
+        } else {
+            "#gen = :gen AND #wake = :wake AND attribute_not_exists(#lu)"
+        })
+        .names(&[attr::GENERATION, attr::WAKE, attr::LEASE_UNTIL])
+        .value(":gen", number(generation.number()))
+        .value(":wake", number(*wake)),
+    }
+}
+
+impl Expression {
+    pub(crate) fn new(text: &str) -> Self {
+        Self { text: text.to_owned(), ..Self::default() }
+    }
+
+    pub(crate) fn names(mut self, names: &[&'static str]) -> Self {
+        self.names.extend(names);
+        self
+    }
+
+    pub(crate) fn value(mut self, placeholder: &'static str, value: AttributeValue) -> Self {
+        self.values.push((placeholder, value));
+        self
+    }
+
+    /// Takes the placeholders of another expression of the same request.
+    pub(crate) fn with(mut self, other: &Self) -> Self {
+        self.names.extend(&other.names);
+        self.values.extend(other.values.iter().cloned());
+        self
+    }
+
+    /// `ExpressionAttributeNames`.
+    pub(crate) fn name_map(&self) -> Option<HashMap<String, String>> {
+        let map: HashMap<_, _> =
+            self.names.iter().map(|name| (format!("#{name}"), (*name).to_owned())).collect();
+        Some(map).filter(|map| !map.is_empty())
+    }
+
+    /// `ExpressionAttributeValues`; an empty map is a validation error.
+    pub(crate) fn value_map(&self) -> Option<HashMap<String, AttributeValue>> {
+        let map: HashMap<_, _> =
+            self.values.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect();
+        Some(map).filter(|map| !map.is_empty())
+    }
+}

@@ -1,0 +1,73 @@
+//! The config's revisions and the pointer to the current one.
+
+use async_trait::async_trait;
+use pudu_app::ports::{ConfigStore, Moved, Revision, StoreError};
+
+use crate::body::EncodeError;
+use crate::item::revision::{self, Content, Rows};
+use crate::key::Key;
+use crate::retry::Answer;
+use crate::table::Table;
+use crate::write::{When, Write};
+
+/// The revision's head among the elements of a move.
+const HEAD: usize = 0;
+
+#[async_trait]
+impl ConfigStore for Table {
+    async fn pointer(&self) -> Result<Option<u64>, StoreError> {
+        let row = self.get("config_pointer", &Key::Pointer, true).await?;
+        row.as_ref().map(revision::decode_pointer).transpose()
+    }
+
+    async fn revision(&self, number: u64) -> Result<Option<Revision>, StoreError> {
+        const OPERATION: &str = "config_revision";
+        let Some(row) = self.get(OPERATION, &Key::Revision(number), true).await? else { return Ok(None) };
+        let head = revision::decode_head(&row)?;
+        let packed = match head.content {
+            Content::Inline(packed) => packed,
+            Content::Parts(parts) => {
+                let mut packed = Vec::new();
+                for part in 0..parts {
+                    let key = Key::RevisionPart { number, digest: head.digest.clone(), part };
+                    // A part that is missing makes the digest wrong, and the revision corrupt.
+                    if let Some(row) = self.get(OPERATION, &key, true).await? {
+                        packed.extend_from_slice(revision::decode_part(&row)?);
+                    }
+                }
+                packed
+            }
+        };
+        revision::decode(&row, &packed).map(Some)
+    }
+
+    async fn append(&self, revision: &Revision) -> Result<Moved, StoreError> {
+        const OPERATION: &str = "append_revision";
+        let mut nonce = [0; 8];
+        self.random.fill(&mut nonce);
+        let writer = hex::encode(nonce);
+        let before = match revision.number.checked_sub(1) {
+            None => return Err(EncodeError::RevisionZero.refused(OPERATION)),
+            // The first pointer is put where there is none.
+            Some(0) => When::Absent,
+            Some(before) => When::Pointer(before),
+        };
+        let Rows { parts, head } =
+            revision::encode(revision, &writer).map_err(|error| error.refused(OPERATION))?;
+        for part in parts {
+            self.write(OPERATION, &[Write::put("config revision part", part, When::Always)]).await?;
+        }
+        let writes = [
+            Write::put(revision::ITEM, head, When::Absent),
+            Write::put("config pointer", revision::pointer(revision.number), before),
+        ];
+        match self.write(OPERATION, &writes).await? {
+            Answer::Done(()) => Ok(Moved::Done),
+            // The head is this very writer's: an earlier attempt was applied, whoever moved the pointer on since.
+            Answer::Failed(failed) => match failed.row(HEAD) {
+                Some(stored) if revision::is_by(stored, &writer) => Ok(Moved::Done),
+                _ => Ok(Moved::Conflict),
+            },
+        }
+    }
+}

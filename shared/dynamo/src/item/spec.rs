@@ -1,0 +1,45 @@
+//! What was settled at submission: written at birth, and once more when the server's handle is known.
+
+use pudu_app::ports::StoreError;
+use pudu_domain::{RemoteTaskId, ServerName, TaskKey, TaskName, TaskSpec};
+
+use crate::body::{self, EncodeError};
+use crate::key::Key;
+use crate::row::{Reader, Row, Writer};
+
+pub(crate) const ITEM: &str = "task spec";
+
+const NAME: &str = "name";
+const SERVER: &str = "srv";
+const IDENTITY: &str = "identity";
+const DRIVER: &str = "driver";
+const DRIVER_DATA: &str = "data";
+const REMOTE: &str = "remote";
+
+pub(crate) fn encode(task: &TaskKey, spec: &TaskSpec) -> Result<Row, EncodeError> {
+    let data = body::encode(ITEM, &spec.driver_data)?;
+    Ok(Writer::new(&Key::Spec(task.clone()))
+        .text(NAME, spec.name.as_str())
+        .text(SERVER, spec.server.as_str())
+        .text(IDENTITY, &spec.identity)
+        .text(DRIVER, &spec.driver)
+        .value(DRIVER_DATA, data)
+        .maybe(spec.remote.as_ref(), |w, remote| w.text(REMOTE, remote.as_str()))
+        .row())
+}
+
+pub(crate) fn decode(row: &Row) -> Result<TaskSpec, StoreError> {
+    let reader = Reader::new(ITEM, row)?;
+    let remote = match reader.text_maybe(REMOTE)? {
+        None => None,
+        Some(_) => Some(reader.parsed(REMOTE, |text| RemoteTaskId::parse(text).ok())?),
+    };
+    Ok(TaskSpec {
+        name: reader.parsed(NAME, |text| TaskName::parse(text).ok())?,
+        server: reader.parsed(SERVER, |text| ServerName::parse(text).ok())?,
+        identity: reader.text(IDENTITY)?.to_owned(),
+        driver: reader.text(DRIVER)?.to_owned(),
+        driver_data: body::decode(reader, DRIVER_DATA)?,
+        remote,
+    })
+}

@@ -1,0 +1,200 @@
+//! The keys of the table: one enum that *is* the table (DESIGN section 3, "The table").
+//!
+//! Every variable part goes through `key_part::encode`, so no name from outside can hold a separator or grow a key past
+//! its bounds. Keys read back ([`Key::parse`]), because the due index gives nothing but keys. Renaming anything here is a
+//! change of the stored format.
+
+use pudu_app::ports::{NoteKey, SHARDS};
+use pudu_domain::{
+    Lane, RemoteTaskId, ServerName, ServerTag, TaskId, TaskKey, ThreadId, ThreadKey, UserId, key_part,
+};
+use sha2::{Digest, Sha256};
+
+#[cfg(test)]
+pub(crate) mod tests;
+
+/// The beginning of the sort keys of a thread's tasks, hot rows and specs.
+pub const TASKS: &str = "task#";
+/// The beginning of the sort keys of a thread's events.
+pub const EVENTS: &str = "event#";
+/// The first text after every sort key that begins with [`TASKS`].
+pub(crate) const AFTER_TASKS: &str = "task$";
+
+/// The address of one row.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Key {
+    /// The hot row of a task: `thread#<user>#<thread>`, `task#<id>`. Ids are ordered by time.
+    Task(TaskKey),
+    /// What was settled at its submission: same pk, `task#<id>#spec`. It sorts next to the hot row, so that a thread's
+    /// newest tasks with their names are one backwards query.
+    Spec(TaskKey),
+    /// What it brought back: same pk, `result#<id>`.
+    Payload(TaskKey),
+    /// A notification: same pk, `note#<task>#<version, 10 digits>`.
+    Note(NoteKey),
+    /// A delivered event: same pk, `event#<task>#<version, 10 digits>`.
+    Event(NoteKey),
+    /// The highest delivered version of a task: same pk, `notified#<task>`.
+    Notified(TaskKey),
+    /// A thread: same pk, `thread`.
+    Thread(ThreadKey),
+    /// Who owns a remote handle: `remote#<user>#<server>#<identity>#<sha256 of the handle>`, `-`.
+    Handle {
+        /// Whose tasks.
+        user: UserId,
+        /// At which server.
+        server: ServerTag,
+        /// The server's identity, as a key part: it is only compared, so it need not read back.
+        identity: String,
+        /// SHA-256 of the handle, in hex: handles are secret and long.
+        digest: String,
+    },
+    /// Which config revision is current: `config`, `current`.
+    Pointer,
+    /// A config revision: `config`, `rev#<number, 20 digits>`.
+    Revision(u64),
+    /// A part of a revision too large for one row: `config`, `rev#<number>#<digest>#<part, 4 digits>`. The digest of the
+    /// content keeps the parts of two writers that race for one number apart.
+    RevisionPart {
+        /// Which revision.
+        number: u64,
+        /// SHA-256 of the stored content, in hex.
+        digest: String,
+        /// Which part, from 0.
+        part: u16,
+    },
+}
+
+impl Key {
+    /// The key of a remote handle.
+    pub fn handle(user: &UserId, server: &ServerName, identity: &str, remote: &RemoteTaskId) -> Self {
+        Self::Handle {
+            user: user.clone(),
+            server: ServerTag::of(server),
+            identity: key_part::encode(identity),
+            digest: hex::encode(Sha256::digest(remote.as_str())),
+        }
+    }
+
+    /// The partition key.
+    pub fn pk(&self) -> String {
+        match self {
+            Self::Task(key) | Self::Spec(key) | Self::Payload(key) | Self::Notified(key) => {
+                thread_pk(&key.thread)
+            }
+            Self::Note(key) | Self::Event(key) => thread_pk(&key.task.thread),
+            Self::Thread(key) => thread_pk(key),
+            Self::Handle { user, server, identity, digest } => {
+                format!("remote#{}#{}#{identity}#{digest}", key_part::encode(user.as_str()), server.as_str())
+            }
+            Self::Pointer | Self::Revision(_) | Self::RevisionPart { .. } => "config".to_owned(),
+        }
+    }
+
+    /// The sort key.
+    pub fn sk(&self) -> String {
+        match self {
+            Self::Task(key) => format!("{TASKS}{}", id(&key.id)),
+            Self::Spec(key) => format!("{TASKS}{}#spec", id(&key.id)),
+            Self::Payload(key) => format!("result#{}", id(&key.id)),
+            Self::Note(key) => format!("note#{}#{:010}", id(&key.task.id), key.version),
+            Self::Event(key) => format!("{EVENTS}{}#{:010}", id(&key.task.id), key.version),
+            Self::Notified(key) => format!("notified#{}", id(&key.id)),
+            Self::Thread(_) => "thread".to_owned(),
+            Self::Handle { .. } => "-".to_owned(),
+            Self::Pointer => "current".to_owned(),
+            Self::Revision(number) => format!("rev#{number:020}"),
+            Self::RevisionPart { number, digest, part } => {
+                format!("rev#{number:020}#{}#{part:04}", key_part::encode(digest))
+            }
+        }
+    }
+
+    /// The key that is stored as `pk` and `sk`; none if it is not one of ours. Only the spelling that [`Key::pk`] and
+    /// [`Key::sk`] give is accepted, so that two spellings never count as one row.
+    pub fn parse(pk: &str, sk: &str) -> Option<Self> {
+        let parts: Vec<&str> = pk.split('#').collect();
+        let key = match parts.as_slice() {
+            ["thread", user, thread] => {
+                let user = UserId::parse(key_part::decode(user)?).ok()?;
+                let thread = ThreadId::parse(key_part::decode(thread)?).ok()?;
+                Self::parse_in_thread(ThreadKey { user, thread }, sk)?
+            }
+            ["remote", user, server, identity, digest] => Self::Handle {
+                user: UserId::parse(key_part::decode(user)?).ok()?,
+                server: ServerTag::stored((*server).to_owned()),
+                identity: (*identity).to_owned(),
+                digest: (*digest).to_owned(),
+            },
+            ["config"] => Self::parse_in_config(sk)?,
+            _ => return None,
+        };
+        (key.pk() == pk && key.sk() == sk).then_some(key)
+    }
+
+    fn parse_in_thread(thread: ThreadKey, sk: &str) -> Option<Self> {
+        let parts: Vec<&str> = sk.split('#').collect();
+        if let ["thread"] = parts.as_slice() {
+            return Some(Self::Thread(thread));
+        }
+        let task = TaskKey { thread, id: TaskId::parse(key_part::decode(parts.get(1)?)?).ok()? };
+        Some(match parts.as_slice() {
+            ["task", _] => Self::Task(task),
+            ["task", _, "spec"] => Self::Spec(task),
+            ["result", _] => Self::Payload(task),
+            ["notified", _] => Self::Notified(task),
+            ["note", _, version] => Self::Note(NoteKey { task, version: version.parse().ok()? }),
+            ["event", _, version] => Self::Event(NoteKey { task, version: version.parse().ok()? }),
+            _ => return None,
+        })
+    }
+
+    fn parse_in_config(sk: &str) -> Option<Self> {
+        let parts: Vec<&str> = sk.split('#').collect();
+        Some(match parts.as_slice() {
+            ["current"] => Self::Pointer,
+            ["rev", number] => Self::Revision(number.parse().ok()?),
+            ["rev", number, digest, part] => Self::RevisionPart {
+                number: number.parse().ok()?,
+                digest: key_part::decode(digest)?,
+                part: part.parse().ok()?,
+            },
+            _ => return None,
+        })
+    }
+}
+
+impl std::fmt::Display for Key {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} / {}", self.pk(), self.sk())
+    }
+}
+
+/// The partition of everything that belongs to a thread.
+pub fn thread_pk(key: &ThreadKey) -> String {
+    format!("thread#{}#{}", key_part::encode(key.user.as_str()), key_part::encode(key.thread.as_str()))
+}
+
+/// The shard of a task and of its notifications: the first byte of the SHA-256 of the id, modulo [`SHARDS`].
+///
+/// Not the id's own random bits: an id may come from elsewhere one day, and its first digits are its time.
+pub fn shard_of(id: &TaskId) -> u8 {
+    Sha256::digest(id.as_str()).first().copied().unwrap_or_default() % SHARDS
+}
+
+/// The partition of the due index for one lane's shard, for example `poll#07`.
+pub fn due_pk(lane: Lane, shard: u8) -> String {
+    format!("{}#{shard:02}", lane.as_str())
+}
+
+/// The lane and shard of an index partition; none if it is not one of ours.
+pub fn parse_due_pk(text: &str) -> Option<(Lane, u8)> {
+    let (name, shard) = text.split_once('#')?;
+    let lane = Lane::ALL.into_iter().find(|lane| lane.as_str() == name)?;
+    let shard: u8 = shard.parse().ok()?;
+    (shard < SHARDS && due_pk(lane, shard) == text).then_some((lane, shard))
+}
+
+fn id(id: &TaskId) -> String {
+    key_part::encode(id.as_str())
+}
