@@ -1,1 +1,16 @@
-//! The public door: config, tools, tasks and events over HTTP.
+//! The public door: config, tools, tasks and events over HTTP (reference 8).
+//!
+//! It keeps nothing between requests that another instance would miss. Every answer is JSON; every error is
+//! `{"detail": …}` with the status that [`error`] gives it, and never a credential.
+
+mod answer;
+pub mod cloud;
+mod error;
+mod guard;
+mod input;
+mod routes;
+mod state;
+
+pub use guard::Door;
+pub use routes::router;
+pub use state::Gateway;

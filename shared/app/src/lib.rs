@@ -13,4 +13,5 @@ pub mod ports;
 pub mod settle;
 pub mod tasks;
 pub mod tools;
+pub mod wiring;
 pub mod worker;

@@ -4,5 +4,33 @@
 mod file;
 mod kms;
 
+use std::sync::Arc;
+
+use aws_config::SdkConfig;
+use pudu_app::ports::{Random, SealKeys, WrappedKeys};
+
 pub use file::FileKeys;
 pub use kms::KmsKeys;
+
+use crate::settings::{SEAL_KEY_FILE, SEAL_KMS_KEY, SealSource, SettingError, Settings};
+
+/// The keys that the settings name.
+pub fn from_settings(
+    settings: &Settings,
+    aws: &SdkConfig,
+    wrapped: Arc<dyn WrappedKeys>,
+    random: Arc<dyn Random>,
+) -> Result<Arc<dyn SealKeys>, SettingError> {
+    match &settings.seal {
+        Some(SealSource::Kms(key)) => {
+            Ok(Arc::new(KmsKeys::new(aws_sdk_kms::Client::new(aws), key.clone(), wrapped)))
+        }
+        Some(SealSource::File(path)) => Ok(Arc::new(FileKeys::new(path.clone(), random))),
+        None => Err(SettingError {
+            name: SEAL_KMS_KEY,
+            problem: format!(
+                "is not set; it names the KMS key that wraps the sealing key (or set {SEAL_KEY_FILE})"
+            ),
+        }),
+    }
+}

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use pudu_domain::{Lane, Timestamp};
+use serde::Serialize;
 use tokio::task::JoinSet;
 
 use super::queue::Queue;
@@ -45,7 +46,7 @@ pub trait Work: Send + Sync + 'static {
 }
 
 /// What a drain did.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Report {
     /// Items worked on.
     pub worked: usize,

@@ -31,13 +31,12 @@ impl KmsKeys {
 
     async fn load(&self) -> Result<SealKey, SealKeyError> {
         let table = |error: pudu_app::ports::StoreError| problem(&format!("{}", Chain(&error)));
-        let wrapped = match self.wrapped.get().await.map_err(table)? {
-            Some(wrapped) => wrapped,
-            None => {
-                let made = self.generate().await?;
-                // Of two processes that make one, the table keeps the first; both use what it keeps.
-                self.wrapped.put_if_absent(made).await.map_err(table)?
-            }
+        let wrapped = if let Some(wrapped) = self.wrapped.get().await.map_err(table)? {
+            wrapped
+        } else {
+            let made = self.generate().await?;
+            // Of two processes that make one, the table keeps the first; both use what it keeps.
+            self.wrapped.put_if_absent(made).await.map_err(table)?
         };
         self.unwrap(wrapped).await
     }

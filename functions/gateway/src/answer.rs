@@ -1,0 +1,62 @@
+//! What callers see of tasks and events (reference 8.2): never a server's name, a handle, driver data or a lease.
+
+use jiff::Timestamp as Moment;
+use pudu_app::ports::DeliveredEvent;
+use pudu_app::tasks::{Detailed, Listed};
+use pudu_domain::{Note, Timestamp};
+use serde_json::{Value, json};
+
+/// Most characters of an error in an answer.
+const ERROR_CHARS: usize = 500;
+
+/// A task in a list.
+pub(crate) fn listed(row: &Listed) -> Value {
+    let task = &row.task;
+    json!({
+        "task_id": task.key.id,
+        "task_name": row.name,
+        "status": task.status(),
+        "created_at": moment(task.created_at),
+        "updated_at": moment(task.updated_at),
+        "error": task.error.as_ref().map(|error| error.as_str()),
+        "tracking_degraded": row.degraded,
+        "cancel_requested": task.cancel.is_some(),
+    })
+}
+
+/// A task with everything it brought, and how its newest notification stands.
+pub(crate) fn detailed(row: &Detailed, note: Option<&Note>) -> Value {
+    let (task, payload) = (&row.listed.task, &row.payload);
+    let cancel = task.cancel.as_ref();
+    let mut value = listed(&row.listed);
+    let more = json!({
+        "error": payload.error.as_deref().map(|error| error.chars().take(ERROR_CHARS).collect::<String>()),
+        "last_polled_at": task.tracking.last_polled_at.map(moment),
+        "last_poll_error": task.tracking.last_error.as_ref().map(|error| error.as_str()),
+        "last_cancel_error": cancel.and_then(|c| c.last_error.as_ref()).map(|error| error.as_str()),
+        "cancel_attempt_count": cancel.map_or(0, |c| c.attempts),
+        "notification_status": note.map_or("none", |note| note.state.as_str()),
+        "notification_error": note.and_then(|n| n.last_error.as_ref()).map(|error| error.as_str()),
+        "notification_attempt_count": note.map_or(0, |note| note.attempts),
+        "result": payload.result,
+        "result_preview": payload.result_preview,
+        "result_truncated": payload.result_truncated,
+        "result_artifact": payload.result_artifact,
+        "input_required": payload.input_required,
+    });
+    if let (Value::Object(value), Value::Object(more)) = (&mut value, more) {
+        value.extend(more);
+    }
+    value
+}
+
+/// A delivered event.
+pub(crate) fn delivered(event: &DeliveredEvent) -> Value {
+    json!({ "version": event.version, "delivered_at": moment(event.delivered_at), "event": event.event })
+}
+
+/// ISO 8601, UTC.
+fn moment(at: Timestamp) -> String {
+    let millis = i64::try_from(at.as_millis()).unwrap_or(i64::MAX);
+    Moment::from_millisecond(millis).unwrap_or(Moment::MAX).to_string()
+}

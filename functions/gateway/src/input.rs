@@ -1,0 +1,103 @@
+//! Reading a request: what does not fit is a 4xx that says what and where, never a 500.
+
+use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
+use axum::extract::rejection::BytesRejection;
+use axum::body::Bytes;
+use http::StatusCode;
+use http::request::Parts;
+use pudu_domain::{TaskId, ThreadId};
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::error::Failure;
+use crate::state::Gateway;
+
+/// Largest body, in bytes.
+pub(crate) const MAX_BODY: usize = 1024 * 1024;
+
+/// A JSON body of a known shape.
+pub(crate) struct Body<T>(pub(crate) T);
+
+impl<T: DeserializeOwned> FromRequest<Gateway> for Body<T> {
+    type Rejection = Failure;
+
+    async fn from_request(request: Request, state: &Gateway) -> Result<Self, Failure> {
+        let bytes = Bytes::from_request(request, state).await.map_err(|error| body_failure(&error))?;
+        // Parsed once as JSON, so that broken JSON and a wrong shape are told apart.
+        let value: Value = serde_json::from_slice(&bytes)
+            .map_err(|error| Failure::new(StatusCode::BAD_REQUEST, format!("the body is not JSON: {}", place(&error))))?;
+        serde_json::from_value(value).map(Self).map_err(|error| Failure::unprocessable(format!("the body {error}")))
+    }
+}
+
+fn body_failure(rejection: &BytesRejection) -> Failure {
+    let status = rejection.status();
+    if status == StatusCode::PAYLOAD_TOO_LARGE {
+        return Failure::new(status, format!("the body is larger than {MAX_BODY} bytes"));
+    }
+    Failure::new(StatusCode::BAD_REQUEST, "the body did not arrive whole")
+}
+
+/// Where the JSON broke, without repeating any of it.
+fn place(error: &serde_json::Error) -> String {
+    let what = if error.is_eof() { "it ends too early" } else { "a syntax error" };
+    format!("{what} at line {}, column {}", error.line(), error.column())
+}
+
+/// The thread of the path.
+pub(crate) struct Thread(pub(crate) ThreadId);
+
+impl FromRequestParts<Gateway> for Thread {
+    type Rejection = Failure;
+
+    async fn from_request_parts(parts: &mut Parts, state: &Gateway) -> Result<Self, Failure> {
+        let params = params(parts, state).await?;
+        let text = param(&params, "thread").unwrap_or_default();
+        ThreadId::parse(text).map(Self).map_err(|error| Failure::unprocessable(error.to_string()))
+    }
+}
+
+/// The task of the path; one that cannot be an id is no task.
+pub(crate) struct Task(pub(crate) TaskId);
+
+impl FromRequestParts<Gateway> for Task {
+    type Rejection = Failure;
+
+    async fn from_request_parts(parts: &mut Parts, state: &Gateway) -> Result<Self, Failure> {
+        let params = params(parts, state).await?;
+        TaskId::parse(param(&params, "id").unwrap_or_default()).map(Self).map_err(|_| Failure::no_such_task())
+    }
+}
+
+/// The tool of the path.
+pub(crate) struct ToolName(pub(crate) String);
+
+impl FromRequestParts<Gateway> for ToolName {
+    type Rejection = Failure;
+
+    async fn from_request_parts(parts: &mut Parts, state: &Gateway) -> Result<Self, Failure> {
+        let params = params(parts, state).await?;
+        Ok(Self(param(&params, "name").unwrap_or_default().to_owned()))
+    }
+}
+
+/// A query of a known shape.
+pub(crate) struct Params<T>(pub(crate) T);
+
+impl<T: DeserializeOwned> FromRequestParts<Gateway> for Params<T> {
+    type Rejection = Failure;
+
+    async fn from_request_parts(parts: &mut Parts, state: &Gateway) -> Result<Self, Failure> {
+        let query = Query::<T>::from_request_parts(parts, state).await;
+        query.map(|Query(params)| Self(params)).map_err(|error| Failure::unprocessable(error.body_text()))
+    }
+}
+
+async fn params(parts: &mut Parts, state: &Gateway) -> Result<Vec<(String, String)>, Failure> {
+    let path = Path::<Vec<(String, String)>>::from_request_parts(parts, state).await;
+    path.map(|Path(params)| params).map_err(|error| Failure::unprocessable(error.body_text()))
+}
+
+fn param<'a>(params: &'a [(String, String)], name: &str) -> Option<&'a str> {
+    params.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
+}

@@ -1,0 +1,44 @@
+//! One file per endpoint group; this is the map.
+
+mod config;
+mod events;
+mod health;
+mod tasks;
+mod tools;
+
+use axum::Router;
+use axum::extract::DefaultBodyLimit;
+use axum::middleware::from_fn_with_state;
+use axum::routing::{get, post};
+use http::{Method, StatusCode, Uri};
+
+use crate::error::Failure;
+use crate::guard;
+use crate::input::MAX_BODY;
+use crate::state::Gateway;
+
+/// The whole door.
+pub fn router(gateway: Gateway) -> Router {
+    Router::new()
+        .route("/healthz", get(health::get))
+        .route("/api/mcp/config", get(config::get).put(config::put))
+        .route("/api/tools", get(tools::list))
+        .route("/api/threads/{thread}/tools/{name}", post(tools::call))
+        .route("/api/threads/{thread}/mcp-tasks", get(tasks::list))
+        .route("/api/threads/{thread}/mcp-tasks/{id}", get(tasks::get))
+        .route("/api/threads/{thread}/mcp-tasks/{id}/cancel", post(tasks::cancel))
+        .route("/api/threads/{thread}/events", get(events::list))
+        .fallback(unknown)
+        .method_not_allowed_fallback(wrong_method)
+        .layer(from_fn_with_state(gateway.clone(), guard::check))
+        .layer(DefaultBodyLimit::max(MAX_BODY))
+        .with_state(gateway)
+}
+
+async fn unknown(uri: Uri) -> Failure {
+    Failure::new(StatusCode::NOT_FOUND, format!("there is nothing at {}", uri.path()))
+}
+
+async fn wrong_method(method: Method, uri: Uri) -> Failure {
+    Failure::new(StatusCode::METHOD_NOT_ALLOWED, format!("{} does not take {method}", uri.path()))
+}

@@ -1,0 +1,77 @@
+//! `GET /api/threads/{thread}/mcp-tasks`, `GET …/{id}`, `POST …/{id}/cancel` (reference 8.2).
+
+use axum::Json;
+use axum::extract::State;
+use pudu_app::ports::NoteKey;
+use pudu_app::tasks::Detailed;
+use pudu_domain::{TaskKey, ThreadKey};
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::answer;
+use crate::error::Failure;
+use crate::input::{Params, Task, Thread};
+use crate::state::Gateway;
+
+/// How much of a list.
+#[derive(Debug, Deserialize)]
+pub(super) struct Page {
+    /// 1 to 100.
+    #[serde(default = "default_limit")]
+    limit: usize,
+}
+
+const fn default_limit() -> usize {
+    50
+}
+
+impl Page {
+    /// The limit, checked.
+    pub(super) fn limit(&self) -> Result<usize, Failure> {
+        if (1..=100).contains(&self.limit) {
+            return Ok(self.limit);
+        }
+        Err(Failure::unprocessable("limit must be a number from 1 to 100"))
+    }
+}
+
+pub(super) async fn list(
+    State(gateway): State<Gateway>,
+    Thread(thread): Thread,
+    Params(page): Params<Page>,
+) -> Result<Json<Vec<Value>>, Failure> {
+    let thread = ThreadKey { user: gateway.user.clone(), thread };
+    let rows = gateway.tasks.list(&thread, page.limit()?, None).await?;
+    Ok(Json(rows.iter().map(answer::listed).collect()))
+}
+
+pub(super) async fn get(
+    State(gateway): State<Gateway>,
+    Thread(thread): Thread,
+    Task(id): Task,
+) -> Result<Json<Value>, Failure> {
+    let key = TaskKey { thread: ThreadKey { user: gateway.user.clone(), thread }, id };
+    let row = gateway.tasks.get(&key).await?;
+    detail(&gateway, row).await
+}
+
+/// Answers at once: the server is asked in the background.
+pub(super) async fn cancel(
+    State(gateway): State<Gateway>,
+    Thread(thread): Thread,
+    Task(id): Task,
+) -> Result<Json<Value>, Failure> {
+    let key = TaskKey { thread: ThreadKey { user: gateway.user.clone(), thread }, id };
+    let row = gateway.tasks.cancel(&key).await?;
+    detail(&gateway, row).await
+}
+
+async fn detail(gateway: &Gateway, row: Option<Detailed>) -> Result<Json<Value>, Failure> {
+    let row = row.ok_or_else(Failure::no_such_task)?;
+    let task = &row.listed.task;
+    let note = match task.attention.last {
+        0 => None,
+        version => gateway.notes.load(&NoteKey { task: task.key.clone(), version }).await?,
+    };
+    Ok(Json(answer::detailed(&row, note.as_ref())))
+}

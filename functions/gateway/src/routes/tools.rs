@@ -1,0 +1,78 @@
+//! `GET /api/tools` and `POST /api/threads/{thread}/tools/{name}`.
+
+use axum::Json;
+use axum::extract::State;
+use pudu_app::catalog::{Catalogue, Role, ServerPart, ServerState};
+use pudu_app::tools::Invoked;
+use pudu_domain::ThreadKey;
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use crate::error::Failure;
+use crate::input::{Body, Thread, ToolName};
+use crate::state::Gateway;
+
+/// The body of a call.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Call {
+    #[serde(default)]
+    arguments: Map<String, Value>,
+}
+
+pub(super) async fn list(State(gateway): State<Gateway>) -> Result<Json<Value>, Failure> {
+    let catalogue = gateway.catalog.now(gateway.limits.front_door).await?;
+    Ok(Json(json!({ "tools": tools(&catalogue), "servers": servers(&catalogue) })))
+}
+
+pub(super) async fn call(
+    State(gateway): State<Gateway>,
+    Thread(thread): Thread,
+    ToolName(name): ToolName,
+    Body(call): Body<Call>,
+) -> Result<Json<Value>, Failure> {
+    let thread = ThreadKey { user: gateway.user.clone(), thread };
+    let tools = gateway.tools.clone();
+    // Tracked, not awaited in place: a caller that hangs up must not leave a submission half recorded.
+    let running = gateway.calls.spawn(async move { tools.invoke(thread, &name, call.arguments).await });
+    let invoked = running.await.map_err(|error| {
+        tracing::error!(%error, "a tool call panicked");
+        Failure::new(http::StatusCode::INTERNAL_SERVER_ERROR, "the call failed inside Pudu; see its log")
+    })??;
+    Ok(Json(match invoked {
+        Invoked::Result(result) => result,
+        Invoked::Submitted(task) => json!({
+            "task_id": task.task_id,
+            "task_name": task.task_name,
+            "status": task.status,
+            "message": "The task runs in the background and is watched until it ends; the thread is told when it needs attention.",
+        }),
+    }))
+}
+
+fn tools(catalogue: &Catalogue) -> Vec<Value> {
+    let shown = catalogue.tools.values().map(|tool| {
+        let mut definition = tool.definition.clone();
+        if let Value::Object(fields) = &mut definition {
+            fields.insert("name".into(), tool.name.clone().into());
+            fields.insert("description".into(), tool.description.clone().into());
+            fields.insert("server".into(), tool.server.name.clone().into());
+            fields.insert("durable".into(), matches!(tool.role, Role::Submit(_)).into());
+        }
+        definition
+    });
+    shown.collect()
+}
+
+fn servers(catalogue: &Catalogue) -> Map<String, Value> {
+    catalogue.servers.iter().map(|(name, part)| (name.clone(), server(part))).collect()
+}
+
+fn server(part: &ServerPart) -> Value {
+    let (state, reason) = match &part.state {
+        ServerState::Ok => ("ok", None),
+        ServerState::Disabled => ("disabled", None),
+        ServerState::Failed(error) => ("error", Some(error.message.clone())),
+    };
+    json!({ "state": state, "tools": part.tools, "reason": reason, "toolset_problems": part.toolset_problems })
+}

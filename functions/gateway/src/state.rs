@@ -1,0 +1,65 @@
+//! What every request shares, built once per process.
+
+use std::sync::Arc;
+
+use pudu_app::catalog::Catalog;
+use pudu_app::configs::Configs;
+use pudu_app::limits::Limits;
+use pudu_app::ports::{EventLog, NoteStore};
+use pudu_app::tasks::Tasks;
+use pudu_app::tools::Tools;
+use pudu_app::wiring::Wiring;
+use pudu_domain::UserId;
+use tokio_util::task::TaskTracker;
+
+use crate::guard::Door;
+
+/// The gateway's context.
+#[derive(Clone)]
+pub struct Gateway {
+    /// Who may come in.
+    pub door: Door,
+    /// Whose threads these are, until callers are told apart.
+    pub user: UserId,
+    /// The config.
+    pub configs: Arc<Configs>,
+    /// What there is to call.
+    pub catalog: Arc<Catalog>,
+    /// Calls.
+    pub tools: Tools,
+    /// Tasks.
+    pub tasks: Tasks,
+    /// Their notifications.
+    pub notes: Arc<dyn NoteStore>,
+    /// What threads were told.
+    pub events: Arc<dyn EventLog>,
+    /// How long discovery may take.
+    pub limits: Limits,
+    /// Calls that go on when their caller has hung up: a submission that was begun is brought to its end.
+    pub calls: TaskTracker,
+}
+
+impl Gateway {
+    /// The gateway over `wiring`, behind `door`, for `user`.
+    pub fn new(
+        wiring: &Wiring,
+        notes: Arc<dyn NoteStore>,
+        events: Arc<dyn EventLog>,
+        door: Door,
+        user: UserId,
+    ) -> Self {
+        let tools = wiring.tools();
+        Self {
+            door,
+            user,
+            configs: Arc::clone(&wiring.configs),
+            catalog: Arc::clone(&wiring.catalog),
+            limits: tools.limits.clone(),
+            tools,
+            tasks: wiring.tasks(),
+            notes,
+            events,
+            calls: TaskTracker::new(),
+        }
+    }
+}

@@ -1,0 +1,34 @@
+//! The notifier as it is composed in the cloud: the table, and nothing else.
+
+use std::sync::Arc;
+
+use pudu_app::limits::Limits;
+use pudu_app::worker::{self, Drain};
+use pudu_domain::Policy;
+use pudu_dynamo::Table;
+use pudu_lambda::aws;
+use pudu_lambda::clock::SystemClock;
+use pudu_lambda::random::OsRandom;
+use pudu_lambda::settings::Settings;
+
+use crate::Notifier;
+
+/// Builds the context from the settings; opens no connection and reads no row.
+pub async fn compose(settings: &Settings) -> Notifier {
+    let aws = aws::config().await;
+    let (clock, random) = (Arc::new(SystemClock), Arc::new(OsRandom));
+    let dynamo = aws_sdk_dynamodb::Client::new(&aws);
+    let table = Arc::new(Table::new(&dynamo, &settings.table, clock.clone(), random.clone()));
+    let limits = Limits { lease: settings.lease, ..Limits::default() };
+    let drain = Drain { due: table.clone(), clock: clock.clone(), limits: limits.clone() };
+    let work = worker::Notifier {
+        worker: "notifier".to_owned(),
+        notes: table.clone(),
+        tasks: table,
+        clock,
+        random,
+        policy: Policy::default(),
+        limits,
+    };
+    Notifier::new(drain, work)
+}

@@ -1,0 +1,132 @@
+//! From ports to use cases: what a composition fills in once, and what it gets for it.
+
+use std::sync::Arc;
+
+use pudu_config::Secrets;
+use pudu_domain::Policy;
+
+use crate::catalog::Catalog;
+use crate::configs::Configs;
+use crate::drivers::Drivers;
+use crate::limits::Limits;
+use crate::ports::{Clock, ConfigStore, DueIndex, McpClient, NoteStore, Random, SealKeys, TaskStore};
+use crate::settle::Settle;
+use crate::tasks::Tasks;
+use crate::tools::Tools;
+use crate::worker::{Drain, Notifier, Poller};
+
+/// The ports that the use cases stand on.
+#[derive(Clone)]
+pub struct Ports {
+    /// Tasks.
+    pub tasks: Arc<dyn TaskStore>,
+    /// Notifications.
+    pub notes: Arc<dyn NoteStore>,
+    /// What is due.
+    pub due: Arc<dyn DueIndex>,
+    /// The config's revisions.
+    pub config: Arc<dyn ConfigStore>,
+    /// The sealing key.
+    pub keys: Arc<dyn SealKeys>,
+    /// What `$VAR` stands for.
+    pub secrets: Arc<dyn Secrets>,
+    /// Other people's servers.
+    pub mcp: Arc<dyn McpClient>,
+    /// How tasks are spoken about.
+    pub drivers: Drivers,
+    /// The time.
+    pub clock: Arc<dyn Clock>,
+    /// Random numbers.
+    pub random: Arc<dyn Random>,
+}
+
+/// Builds use cases over one set of ports, so that they share the config's and the catalogue's caches.
+#[derive(Clone)]
+pub struct Wiring {
+    ports: Ports,
+    policy: Policy,
+    limits: Limits,
+    worker: String,
+    /// The config, for whoever reads or changes it.
+    pub configs: Arc<Configs>,
+    /// The catalogue.
+    pub catalog: Arc<Catalog>,
+}
+
+impl Wiring {
+    /// Wires `ports` for the process called `worker`.
+    pub fn new(ports: Ports, policy: Policy, limits: Limits, worker: String) -> Self {
+        let configs = Arc::new(Configs::new(
+            Arc::clone(&ports.config),
+            Arc::clone(&ports.keys),
+            Arc::clone(&ports.secrets),
+            Arc::clone(&ports.clock),
+            Arc::clone(&ports.random),
+        ));
+        let catalog =
+            Arc::new(Catalog::new(Arc::clone(&configs), Arc::clone(&ports.mcp), Arc::clone(&ports.clock)));
+        Self { ports, policy, limits, worker, configs, catalog }
+    }
+
+    /// Decides and commits.
+    pub fn settle(&self) -> Settle {
+        Settle {
+            tasks: Arc::clone(&self.ports.tasks),
+            clock: Arc::clone(&self.ports.clock),
+            policy: self.policy.clone(),
+        }
+    }
+
+    /// Reads and cancels tasks.
+    pub fn tasks(&self) -> Tasks {
+        Tasks { settle: self.settle() }
+    }
+
+    /// Calls tools.
+    pub fn tools(&self) -> Tools {
+        Tools {
+            catalog: Arc::clone(&self.catalog),
+            configs: Arc::clone(&self.configs),
+            client: Arc::clone(&self.ports.mcp),
+            drivers: self.ports.drivers.clone(),
+            settle: self.settle(),
+            random: Arc::clone(&self.ports.random),
+            limits: self.limits.clone(),
+            worker: self.worker.clone(),
+        }
+    }
+
+    /// The engine of the background workers.
+    pub fn drain(&self) -> Drain {
+        Drain {
+            due: Arc::clone(&self.ports.due),
+            clock: Arc::clone(&self.ports.clock),
+            limits: self.limits.clone(),
+        }
+    }
+
+    /// The work of the task-poller.
+    pub fn poller(&self) -> Poller {
+        Poller {
+            worker: self.worker.clone(),
+            settle: self.settle(),
+            configs: Arc::clone(&self.configs),
+            drivers: self.ports.drivers.clone(),
+            random: Arc::clone(&self.ports.random),
+            limits: self.limits.clone(),
+        }
+    }
+
+    /// The work of the notifier.
+    pub fn notifier(&self) -> Notifier {
+        Notifier {
+            worker: self.worker.clone(),
+            notes: Arc::clone(&self.ports.notes),
+            tasks: Arc::clone(&self.ports.tasks),
+            clock: Arc::clone(&self.ports.clock),
+            random: Arc::clone(&self.ports.random),
+            policy: self.policy.clone(),
+            limits: self.limits.clone(),
+        }
+    }
+}
