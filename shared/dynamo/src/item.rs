@@ -9,6 +9,7 @@ pub(crate) mod revision;
 pub(crate) mod spec;
 pub(crate) mod task;
 pub(crate) mod thread;
+pub(crate) mod wrapped_key;
 
 #[cfg(test)]
 mod tests;

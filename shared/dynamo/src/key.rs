@@ -51,6 +51,8 @@ pub enum Key {
     },
     /// Which config revision is current: `config`, `current`.
     Pointer,
+    /// The key that seals credentials, wrapped by one that is not in the table: `config`, `seal`.
+    WrappedKey,
     /// A config revision: `config`, `rev#<number, 20 digits>`.
     Revision(u64),
     /// A part of a revision too large for one row: `config`, `rev#<number>#<digest>#<part, 4 digits>`. The digest of the
@@ -87,7 +89,9 @@ impl Key {
             Self::Handle { user, server, identity, digest } => {
                 format!("remote#{}#{}#{identity}#{digest}", key_part::encode(user.as_str()), server.as_str())
             }
-            Self::Pointer | Self::Revision(_) | Self::RevisionPart { .. } => "config".to_owned(),
+            Self::Pointer | Self::WrappedKey | Self::Revision(_) | Self::RevisionPart { .. } => {
+                "config".to_owned()
+            }
         }
     }
 
@@ -103,6 +107,7 @@ impl Key {
             Self::Thread(_) => "thread".to_owned(),
             Self::Handle { .. } => "-".to_owned(),
             Self::Pointer => "current".to_owned(),
+            Self::WrappedKey => "seal".to_owned(),
             Self::Revision(number) => format!("rev#{number:020}"),
             Self::RevisionPart { number, digest, part } => {
                 format!("rev#{number:020}#{}#{part:04}", key_part::encode(digest))
@@ -153,6 +158,7 @@ impl Key {
         let parts: Vec<&str> = sk.split('#').collect();
         Some(match parts.as_slice() {
             ["current"] => Self::Pointer,
+            ["seal"] => Self::WrappedKey,
             ["rev", number] => Self::Revision(number.parse().ok()?),
             ["rev", number, digest, part] => Self::RevisionPart {
                 number: number.parse().ok()?,

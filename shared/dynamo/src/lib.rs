@@ -23,6 +23,7 @@ mod row;
 mod spec_cache;
 mod table;
 mod task_store;
+mod wrapped_keys;
 mod write;
 
 pub use capacity::CapacityObserver;
