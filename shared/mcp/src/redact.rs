@@ -48,6 +48,8 @@ impl Redactor {
             found.push(percent_decode_str(raw).decode_utf8_lossy().into_owned());
         }
         found.extend(url.query_pairs().map(|(_, value)| value.into_owned()));
+        let pairs = url.query().unwrap_or_default().split('&').filter_map(|pair| pair.split_once('='));
+        found.extend(pairs.map(|(_, value)| value.to_owned()));
         found.retain(|secret| !secret.trim().is_empty());
         found.sort_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
         found.dedup();
@@ -81,16 +83,18 @@ fn without(text: &str, secret: &str) -> String {
     if secret.len() >= SHORT {
         return text.replace(secret, MASK);
     }
+    let word = |c: char| c.is_alphanumeric();
     let mut out = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some((before, after)) = rest.split_once(secret) {
-        let word = |c: char| c.is_alphanumeric();
-        let inside = before.ends_with(word) || after.starts_with(word);
-        out.push_str(before);
+    let mut done = 0;
+    for (at, _) in text.match_indices(secret) {
+        let end = at + secret.len();
+        let around = (text.get(..at).unwrap_or_default(), text.get(end..).unwrap_or_default());
+        let inside = around.0.ends_with(word) || around.1.starts_with(word);
+        out.push_str(text.get(done..at).unwrap_or_default());
         out.push_str(if inside { secret } else { MASK });
-        rest = after;
+        done = end;
     }
-    out.push_str(rest);
+    out.push_str(text.get(done..).unwrap_or_default());
     out
 }
 

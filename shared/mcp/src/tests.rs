@@ -1,1 +1,54 @@
+//! The client against real servers over loopback: the SDK's own in every revision, and scripted ones that break the
+//! rules. Nothing waits by sleeping; what must not end is bounded by the client's own limit.
 
+mod credentials;
+mod eras;
+mod faults;
+mod host;
+mod lists;
+mod raw;
+mod sdk_peer;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use pudu_app::ports::{CallError, McpClient};
+use pudu_config::{Document, NoSecrets, Server};
+use serde_json::{Map, Value, json};
+
+use crate::{Client, Era, EraMemory, ProcessMemory};
+
+/// Far longer than anything here takes.
+const LONG: Duration = Duration::from_secs(30);
+
+/// The entry `peer` with these fields.
+fn entry(fields: Value) -> Server {
+    let servers = Map::from_iter([("peer".to_owned(), fields)]);
+    let document = Document::parse(json!({"mcpServers": servers})).expect("a valid config");
+    document.server("peer").expect("the entry").clone()
+}
+
+fn http(url: &str) -> Server {
+    entry(json!({"type": "http", "url": url}))
+}
+
+fn client() -> Client {
+    Client::new(Arc::new(NoSecrets)).expect("a client")
+}
+
+/// A client that already knows the era of `server`, so that a tiny limit is spent on the call alone.
+async fn knowing(server: &Server, era: Era) -> Client {
+    let memory = ProcessMemory::default();
+    let target = crate::target::Target::of(server, &NoSecrets).expect("a target");
+    memory.remember(&target.era_key(), era).await;
+    Client::with_eras(Arc::new(NoSecrets), Arc::new(memory)).expect("a client")
+}
+
+fn arguments(value: Value) -> Map<String, Value> {
+    let Value::Object(map) = value else { panic!("arguments are an object") };
+    map
+}
+
+async fn call(client: &Client, server: &Server, limit: Duration) -> Result<Value, CallError> {
+    client.call_tool(server, "echo", arguments(json!({"text": "hi"})), limit).await
+}

@@ -93,6 +93,19 @@ impl Wire {
         Ok(Reply { session, body })
     }
 
+    /// Sends a message that has no answer: a notification, or an answer of ours. What comes back is not read, because
+    /// servers answer here with anything.
+    pub(crate) async fn tell(
+        &self,
+        target: &Target,
+        extra: HeaderMap,
+        message: Vec<u8>,
+    ) -> Result<(), Failure> {
+        let request = self.request(Method::POST, target, extra).body(message);
+        let response = request.send().await.map_err(|error| Failure::sending(target, &error))?;
+        if response.status().is_success() { Ok(()) } else { Err(refusal(target, response).await) }
+    }
+
     /// Opens a stream of events. `Ok(None)` when the server offers none.
     pub(crate) async fn events(&self, target: &Target, extra: HeaderMap) -> Result<Option<Events>, Failure> {
         let request = self.request(Method::GET, target, extra);

@@ -96,8 +96,7 @@ impl Door {
         let bytes = serde_json::to_vec(&message)
             .map_err(|_| Failure::not_mcp(&self.target, "cannot be sent this message: it is not JSON"))?;
         let ClientJsonRpcMessage::Request(request) = message else {
-            // A notification or an answer of ours: nothing comes back that matters.
-            self.wire.post(&self.target, headers, bytes).await?;
+            self.wire.tell(&self.target, headers, bytes).await?;
             return Ok(StreamableHttpPostResponse::Accepted);
         };
         let raw = matches!(request.request, ClientRequest::CustomRequest(_));

@@ -1,0 +1,135 @@
+//! Each revision that the SDK's server side speaks, and what a call costs in each.
+
+use rmcp::model::ProtocolVersion as V;
+
+use super::host::{Host, json_body, result};
+use super::sdk_peer::SdkPeer;
+use super::*;
+
+fn old_revisions() -> [V; 4] {
+    [V::V_2024_11_05, V::V_2025_03_26, V::V_2025_06_18, V::V_2025_11_25]
+}
+
+async fn lists_and_calls(client: &Client, server: &Server) {
+    let tools = client.list_tools(server, LONG).await.expect("tools");
+    let names: Vec<_> = tools.iter().map(|tool| tool.name.as_str()).collect();
+    assert_eq!(names, ["echo", "second", "third"]);
+    assert_eq!(tools[0].definition["inputSchema"]["properties"]["text"]["type"], "string");
+    let result = call(client, server, LONG).await.expect("a result");
+    assert_eq!(result["structuredContent"], json!({"text": "hi"}));
+}
+
+#[tokio::test]
+async fn every_old_revision_is_spoken_with_and_without_sessions_and_streams() {
+    for version in old_revisions() {
+        for (sessions, json) in [(true, false), (false, true), (false, false)] {
+            let host = SdkPeer { versions: vec![version.clone()], sessions, json }.start().await;
+            lists_and_calls(&client(), &http(&host.url)).await;
+            assert_eq!(host.count("tools/call"), 1, "{version} {sessions} {json}: {:?}", host.asked());
+        }
+    }
+}
+
+#[tokio::test]
+async fn the_stateless_revision_is_spoken_as_json_and_as_a_stream() {
+    for json in [true, false] {
+        let host = SdkPeer { versions: vec![V::V_2026_07_28], sessions: false, json }.start().await;
+        lists_and_calls(&client(), &http(&host.url)).await;
+        assert_eq!(host.count("initialize"), 0);
+    }
+}
+
+#[tokio::test]
+async fn a_peer_of_both_eras_is_met_in_the_stateless_one() {
+    let host = SdkPeer { versions: V::KNOWN_VERSIONS.to_vec(), sessions: true, json: true }.start().await;
+    lists_and_calls(&client(), &http(&host.url)).await;
+    assert_eq!(host.count("initialize"), 0);
+}
+
+#[tokio::test]
+async fn a_stateless_call_is_exactly_one_post_once_the_era_is_known() {
+    let host = SdkPeer { versions: V::KNOWN_VERSIONS.to_vec(), sessions: true, json: true }.start().await;
+    let (client, server) = (client(), http(&host.url));
+    call(&client, &server, LONG).await.expect("a first call");
+    assert_eq!(host.asked(), ["server/discover", "tools/call"]);
+    call(&client, &server, LONG).await.expect("a second call");
+    assert_eq!(host.asked(), ["server/discover", "tools/call", "tools/call"]);
+    let last = host.seen().pop().expect("a request");
+    assert_eq!(last.headers["mcp-method"], "tools/call");
+    assert_eq!(last.headers["mcp-name"], "echo");
+    assert_eq!(last.headers["mcp-protocol-version"], "2026-07-28");
+    assert_eq!(last.message["params"]["_meta"]["io.modelcontextprotocol/protocolVersion"], "2026-07-28");
+}
+
+#[tokio::test]
+async fn a_tool_name_that_no_header_can_carry_reaches_its_tool() {
+    let host = SdkPeer { versions: vec![V::V_2026_07_28], sessions: false, json: true }.start().await;
+    let result = client().call_tool(&http(&host.url), "écho", Map::new(), LONG).await.expect("a result");
+    assert_eq!(result["structuredContent"], json!({}));
+}
+
+#[tokio::test]
+async fn an_old_call_is_a_handshake_one_call_and_a_close() {
+    let host =
+        Host::of_era(Era::Session, |seen| async move { result(&seen.message, json!({"content": []})) }).await;
+    let (client, server) = (client(), http(&host.url));
+    call(&client, &server, LONG).await.expect("a first call");
+    call(&client, &server, LONG).await.expect("a second call");
+    assert_eq!(host.count("server/discover"), 1, "the era is found once");
+    for once_per_call in ["initialize", "notifications/initialized", "tools/call", "DELETE"] {
+        assert_eq!(host.count(once_per_call), 2, "{once_per_call}");
+    }
+    let sent = host.seen().into_iter().find(|seen| seen.what() == "tools/call").expect("the call");
+    assert_eq!(sent.headers["mcp-session-id"], "s-1");
+    assert_eq!(sent.headers["mcp-protocol-version"], "2025-06-18");
+}
+
+#[tokio::test]
+async fn concurrent_calls_share_what_is_known() {
+    let host = SdkPeer { versions: vec![V::V_2026_07_28], sessions: false, json: true }.start().await;
+    let (client, server) = (client(), http(&host.url));
+    call(&client, &server, LONG).await.expect("a first call");
+    let calls = (0..32).map(|_| call(&client, &server, LONG));
+    for answer in futures_util::future::join_all(calls).await {
+        assert_eq!(answer.expect("a result")["structuredContent"], json!({"text": "hi"}));
+    }
+    assert_eq!(host.asked().len(), 34);
+}
+
+#[tokio::test]
+async fn a_peer_that_left_the_remembered_era_is_asked_again_on_the_next_call() {
+    for (real, believed) in [(Era::Session, Era::Stateless), (Era::Stateless, Era::Session)] {
+        let host = Host::of_era(real, move |seen| async move {
+            if seen.what() != "tools/call"
+                || seen.headers.contains_key("mcp-method") != (real == Era::Stateless)
+            {
+                return super::host::refused(&seen.message, -32601, "not in this era");
+            }
+            result(&seen.message, json!({"content": []}))
+        })
+        .await;
+        let server = http(&host.url);
+        let client = knowing(&server, believed).await;
+        let error = call(&client, &server, LONG).await.expect_err("the wrong era");
+        assert_eq!(error.fault, pudu_app::ports::CallFault::Refused, "{error}");
+        call(&client, &server, LONG).await.expect("the right era");
+    }
+}
+
+#[tokio::test]
+async fn a_probe_that_is_never_answered_leaves_time_for_the_handshake() {
+    let host = Host::scripted(|seen| async move {
+        match seen.what().as_str() {
+            "server/discover" => std::future::pending().await,
+            "initialize" => result(
+                &seen.message,
+                json!({"protocolVersion": "2024-11-05", "capabilities": {}, "serverInfo": {"name": "old", "version": "1"}}),
+            ),
+            "tools/call" => result(&seen.message, json!({"content": [], "isError": false})),
+            _ => json_body(String::new()),
+        }
+    })
+    .await;
+    let result = call(&client(), &http(&host.url), Duration::from_secs(3)).await.expect("a result");
+    assert_eq!(result["isError"], false);
+}

@@ -1,0 +1,175 @@
+//! Each way in which a call goes wrong, in both eras: what it is called, that it ends in time, and that the call was
+//! sent at most once.
+
+use std::io;
+
+use axum::body::{Body, Bytes};
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use futures_util::StreamExt;
+use futures_util::future::BoxFuture;
+use pudu_app::ports::CallFault;
+use tokio::io::AsyncReadExt;
+use tokio::net::TcpListener;
+use tokio::task::JoinSet;
+
+use super::host::{Host, Seen, events, json_body, refused, result};
+use super::*;
+
+/// Long for loopback, short for a test that must wait for it.
+const SHORT: Duration = Duration::from_millis(500);
+
+type Act = fn(Seen) -> BoxFuture<'static, Response>;
+
+fn cut(kind: &'static str, text: &'static str) -> Response {
+    let parts = [Ok(Bytes::from_static(text.as_bytes())), Err(io::Error::other("cut"))];
+    ([("content-type", kind)], Body::from_stream(futures_util::stream::iter(parts))).into_response()
+}
+
+/// More than the limit, without end.
+fn flood(kind: &'static str, start: &'static str) -> Response {
+    let start =
+        futures_util::stream::once(async move { Ok::<_, io::Error>(Bytes::from_static(start.as_bytes())) });
+    let more = futures_util::stream::repeat_with(|| Ok(Bytes::from(vec![b'x'; 64 * 1024])));
+    ([("content-type", kind)], Body::from_stream(start.chain(more))).into_response()
+}
+
+const JSON: &str = "application/json";
+const SSE: &str = "text/event-stream";
+
+fn cases() -> Vec<(&'static str, CallFault, Act)> {
+    use CallFault::{Broken, Protocol, Refused, Timeout};
+    vec![
+        ("no answer", Timeout, |_| Box::pin(std::future::pending())),
+        ("a body that stalls", Timeout, |_| {
+            Box::pin(async {
+                let body = Body::from_stream(futures_util::stream::pending::<Result<Bytes, io::Error>>());
+                ([("content-type", JSON)], body).into_response()
+            })
+        }),
+        ("a stream that stalls", Timeout, |_| {
+            Box::pin(async {
+                let body = Body::from_stream(futures_util::stream::pending::<Result<Bytes, io::Error>>());
+                ([("content-type", SSE)], body).into_response()
+            })
+        }),
+        ("a body cut off", Broken, |_| Box::pin(async { cut(JSON, "{\"jsonrpc\":") })),
+        ("a stream cut off", Broken, |_| Box::pin(async { cut(SSE, "data: {\"json") })),
+        ("a stream that ends without the answer", Broken, |_| Box::pin(async { events(&[]) })),
+        ("401", Refused, |_| Box::pin(async { StatusCode::UNAUTHORIZED.into_response() })),
+        ("404", Refused, |_| Box::pin(async { StatusCode::NOT_FOUND.into_response() })),
+        ("429", Refused, |_| Box::pin(async { StatusCode::TOO_MANY_REQUESTS.into_response() })),
+        ("500", Broken, |_| Box::pin(async { StatusCode::INTERNAL_SERVER_ERROR.into_response() })),
+        ("502 with HTML", Broken, |_| {
+            Box::pin(async { (StatusCode::BAD_GATEWAY, "<html>").into_response() })
+        }),
+        ("a JSON-RPC error", Refused, |seen| Box::pin(async move { refused(&seen.message, -32602, "bad") })),
+        ("a JSON-RPC error as an event", Refused, |seen| {
+            Box::pin(async move {
+                let error = json!({"code": -32602, "message": "bad"});
+                events(&[json!({"jsonrpc": "2.0", "id": seen.message["id"], "error": error})])
+            })
+        }),
+        ("a JSON-RPC error with a 400", Refused, |seen| {
+            Box::pin(async move {
+                (StatusCode::BAD_REQUEST, refused(&seen.message, -32602, "bad")).into_response()
+            })
+        }),
+        ("garbage", Protocol, |_| Box::pin(async { json_body("{{{".into()) })),
+        ("JSON that is no message", Protocol, |_| Box::pin(async { json_body("[1]".into()) })),
+        ("a page", Protocol, |_| {
+            Box::pin(async { ([("content-type", "text/html")], "<html>").into_response() })
+        }),
+        ("202", Protocol, |_| Box::pin(async { StatusCode::ACCEPTED.into_response() })),
+        ("an empty 200", Protocol, |_| Box::pin(async { StatusCode::OK.into_response() })),
+        ("a huge body", Protocol, |_| Box::pin(async { flood(JSON, "\"") })),
+        ("a huge event", Protocol, |_| Box::pin(async { flood(SSE, "data: ") })),
+        ("another id", Protocol, |_| Box::pin(async { result(&json!({"id": 4711}), json!({})) })),
+        ("another id as an event", Protocol, |_| {
+            Box::pin(async { events(&[json!({"jsonrpc": "2.0", "id": 4711, "result": {}})]) })
+        }),
+        ("a result that is no object", Protocol, |seen| {
+            Box::pin(async move { result(&seen.message, json!(7)) })
+        }),
+    ]
+}
+
+#[tokio::test]
+async fn every_fault_of_a_call_has_its_name_and_its_end() {
+    for era in [Era::Stateless, Era::Session] {
+        for (name, fault, act) in cases() {
+            let host = Host::of_era(era, act).await;
+            let server = http(&host.url);
+            let client = knowing(&server, era).await;
+            let limit = if fault == CallFault::Timeout { SHORT } else { LONG };
+            let bounded = tokio::time::timeout(LONG, call(&client, &server, limit)).await;
+            let error = bounded.expect("an end").expect_err(name);
+            assert_eq!(error.fault, fault, "{era:?}, {name}: {error}");
+            assert!(error.to_string().contains("'peer'"), "{error}");
+            assert_eq!(host.count("tools/call"), 1, "{era:?}, {name}: sent once");
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_fails_before_the_call_is_sent_is_not_sent() {
+    for (name, _, act) in cases().into_iter().filter(|(_, fault, _)| *fault != CallFault::Refused) {
+        let host = Host::scripted(act).await;
+        let server = http(&host.url);
+        let client = knowing(&server, Era::Session).await;
+        let error = call(&client, &server, SHORT).await.expect_err(name);
+        assert_eq!(error.fault, CallFault::NotSent, "{name}: {error}");
+        assert_eq!(host.count("tools/call"), 0, "{name}");
+    }
+}
+
+#[tokio::test]
+async fn refused_credentials_are_a_refusal_at_the_first_request() {
+    let host = Host::scripted(|_| async { StatusCode::UNAUTHORIZED.into_response() }).await;
+    let error = call(&client(), &http(&host.url), LONG).await.expect_err("refused");
+    assert_eq!(error.fault, CallFault::Refused);
+    assert!(error.message.contains("401"), "{error}");
+    assert_eq!(host.asked(), ["server/discover"]);
+}
+
+#[tokio::test]
+async fn a_server_that_never_answers_anything_ends_within_the_limit() {
+    let host = Host::scripted(|_| std::future::pending::<Response>()).await;
+    let error = call(&client(), &http(&host.url), SHORT).await.expect_err("silence");
+    assert_eq!(error.fault, CallFault::NotSent, "{error}");
+    assert!(error.message.contains("timed out"), "{error}");
+}
+
+#[tokio::test]
+async fn a_connection_closed_after_the_request_may_have_acted() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let url = format!("http://{}/mcp", listener.local_addr().expect("an address"));
+    let mut tasks = JoinSet::new();
+    tasks.spawn(async move {
+        while let Ok((mut socket, _)) = listener.accept().await {
+            let mut some = [0; 512];
+            let _ = socket.read(&mut some).await;
+        }
+    });
+    let server = http(&url);
+    let client = knowing(&server, Era::Stateless).await;
+    let error = call(&client, &server, LONG).await.expect_err("closed");
+    assert_eq!(error.fault, CallFault::Broken, "{error}");
+}
+
+#[tokio::test]
+async fn one_broken_call_does_not_disturb_another() {
+    let host = Host::of_era(Era::Stateless, |seen| async move {
+        match seen.message["params"]["name"].as_str() {
+            Some("bad") => cut(JSON, "{"),
+            _ => result(&seen.message, json!({"content": []})),
+        }
+    })
+    .await;
+    let (client, server) = (client(), http(&host.url));
+    let bad = client.call_tool(&server, "bad", Map::new(), LONG);
+    let (good, bad, again) = tokio::join!(call(&client, &server, LONG), bad, call(&client, &server, LONG));
+    assert!(good.is_ok() && again.is_ok());
+    assert_eq!(bad.expect_err("cut").fault, CallFault::Broken);
+    call(&client, &server, LONG).await.expect("a call after it");
+}
