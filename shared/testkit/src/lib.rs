@@ -1,1 +1,26 @@
-//! Never deployed: fakes per port, fault injection, conformance suites, simulation.
+//! Never deployed: fakes per port, fault injection, mutants, and the conformance suites that every adapter passes.
+//!
+//! Everything here is deterministic: ordered maps, seeded randomness, time from a paused runtime, and every port call
+//! recorded in a [`Trace`], so that the same seed gives the same trace. The simulation's world is built of these pieces.
+
+pub mod clock;
+pub mod conformance;
+pub mod fixture;
+pub mod gate;
+mod lock;
+pub mod mutant;
+pub mod random;
+pub mod server;
+pub mod table;
+pub mod trace;
+
+pub use clock::{ManualClock, VirtualClock};
+pub use gate::{Fate, Gate, Gated, Script};
+pub use mutant::Mutant;
+pub use random::SeededRandom;
+pub use server::FakeServer;
+pub use table::{FakeStore, FakeTable};
+pub use trace::Trace;
+
+#[cfg(test)]
+mod tests;

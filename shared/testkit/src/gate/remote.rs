@@ -1,0 +1,102 @@
+//! The ports to other people's servers behind a gate. A submission whose answer is lost is one whose outcome is unknown.
+//! The time limit of a call is kept here, as an adapter keeps it: a call that is held up too long has timed out.
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+use pudu_app::ports::{
+    CallError, CallFault, DriverError, McpClient, RawTool, Submission, SubmitError, TaskDriver,
+};
+use pudu_config::Server;
+use pudu_domain::{RemoteTaskId, Snapshot};
+use serde_json::{Map, Value};
+use tokio::time::error::Elapsed;
+use tokio::time::timeout;
+
+use super::{Broken, Gated};
+
+/// The answer of a call, or what a client says of a call without one.
+fn at_the_server<T>(
+    server: &Server,
+    call: Result<Result<Result<T, CallError>, Broken>, Elapsed>,
+) -> Result<T, CallError> {
+    let (fault, message) = match call {
+        Ok(Ok(answer)) => return answer,
+        Ok(Err(Broken::NotSent)) => (CallFault::NotSent, Broken::NotSent.to_string()),
+        Ok(Err(Broken::AnswerLost)) => (CallFault::Broken, Broken::AnswerLost.to_string()),
+        Err(late) => (CallFault::Timeout, late.to_string()),
+    };
+    Err(CallError { server: server.name.clone(), fault, message })
+}
+
+#[async_trait]
+impl TaskDriver for Gated<dyn TaskDriver> {
+    fn name(&self) -> &'static str {
+        self.inner.name()
+    }
+
+    async fn submit(
+        &self,
+        server: &Server,
+        data: &Value,
+        arguments: Map<String, Value>,
+        limit: Duration,
+    ) -> Result<Submission, SubmitError> {
+        let call = self.gate.call("driver.submit", self.inner.submit(server, data, arguments, limit));
+        match timeout(limit, call).await {
+            Ok(Ok(answer)) => answer,
+            Ok(Err(Broken::NotSent)) => Err(SubmitError::Refused(Broken::NotSent.to_string())),
+            Ok(Err(Broken::AnswerLost)) => Err(SubmitError::Unknown(Broken::AnswerLost.to_string())),
+            Err(late) => Err(SubmitError::Unknown(late.to_string())),
+        }
+    }
+
+    async fn status(
+        &self,
+        server: &Server,
+        data: &Value,
+        remote: &RemoteTaskId,
+        limit: Duration,
+    ) -> Result<Snapshot, DriverError> {
+        let call = self.gate.call("driver.status", self.inner.status(server, data, remote, limit));
+        match timeout(limit, call).await {
+            Ok(Ok(answer)) => answer,
+            Ok(Err(broken)) => Err(DriverError::Retry(broken.to_string())),
+            Err(late) => Err(DriverError::Retry(late.to_string())),
+        }
+    }
+
+    async fn cancel(
+        &self,
+        server: &Server,
+        data: &Value,
+        handle: &str,
+        limit: Duration,
+    ) -> Result<Snapshot, DriverError> {
+        let call = self.gate.call("driver.cancel", self.inner.cancel(server, data, handle, limit));
+        match timeout(limit, call).await {
+            Ok(Ok(answer)) => answer,
+            Ok(Err(broken)) => Err(DriverError::Retry(broken.to_string())),
+            Err(late) => Err(DriverError::Retry(late.to_string())),
+        }
+    }
+}
+
+#[async_trait]
+impl McpClient for Gated<dyn McpClient> {
+    async fn list_tools(&self, server: &Server, limit: Duration) -> Result<Vec<RawTool>, CallError> {
+        let call = self.gate.call("mcp.list_tools", self.inner.list_tools(server, limit));
+        at_the_server(server, timeout(limit, call).await)
+    }
+
+    async fn call_tool(
+        &self,
+        server: &Server,
+        tool: &str,
+        arguments: Map<String, Value>,
+        limit: Duration,
+    ) -> Result<Value, CallError> {
+        let call = self.gate.call("mcp.call_tool", self.inner.call_tool(server, tool, arguments, limit));
+        at_the_server(server, timeout(limit, call).await)
+    }
+}

@@ -1,0 +1,169 @@
+//! Mutants: stores that break one rule on the way to the table, wrapped around any store at run time.
+//!
+//! Each breaks something that only the simulation's invariants can see; a mutant that is not caught shows a missing one.
+//! What a table itself can get wrong is in [`crate::table::Flaw`].
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use pudu_app::ports::{Committed, NoteKey, NoteStore, StoreError, TaskStore};
+use pudu_domain::note::{self, State as NoteState};
+use pudu_domain::task::{Change, State};
+use pudu_domain::{Durable, Expect, Lane, Lease, Note, Payload, Task, TaskId, TaskKey, TaskSpec, ThreadKey};
+
+/// One broken rule.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Mutant {
+    /// A commit does not compare the generation: a fenced or replaced holder's result is written.
+    IgnoreGeneration,
+    /// A commit does not look at the end of its lease.
+    IgnoreLeaseEnd,
+    /// A commit forgets the event that goes with it.
+    ForgetNote,
+    /// A request to cancel is written without fencing the poll in flight.
+    DecideSkipsFence,
+    /// A task that is not at its end is no longer due for anybody.
+    DecideSkipsDue,
+    /// Attention that has ended stays current, so that an event that is no longer true is delivered.
+    DecideSkipsWithdrawal,
+    /// A submission is sent without its intent having been written.
+    DecideSkipsIntent,
+    /// A withdrawn or superseded event is delivered all the same.
+    DeliverStale,
+    /// A note ends as delivered, and its event is not appended.
+    DeliverNothing,
+}
+
+impl Mutant {
+    /// Every mutant.
+    pub const ALL: [Self; 9] = [
+        Self::IgnoreGeneration,
+        Self::IgnoreLeaseEnd,
+        Self::ForgetNote,
+        Self::DecideSkipsFence,
+        Self::DecideSkipsDue,
+        Self::DecideSkipsWithdrawal,
+        Self::DecideSkipsIntent,
+        Self::DeliverStale,
+        Self::DeliverNothing,
+    ];
+
+    /// The task store with this rule broken.
+    pub fn tasks(self, inner: Arc<dyn TaskStore>) -> Arc<dyn TaskStore> {
+        Arc::new(MutantTasks { inner, mutant: self })
+    }
+
+    /// The note store with this rule broken.
+    pub fn notes(self, inner: Arc<dyn NoteStore>) -> Arc<dyn NoteStore> {
+        Arc::new(MutantNotes { inner, mutant: self })
+    }
+
+    /// The change as the mutant writes it over `stored`.
+    fn alter(self, mut change: Change, stored: &Task) -> Change {
+        let row = &stored.durable;
+        match (self, &change.expect) {
+            (Self::IgnoreGeneration, Expect::Held { .. }) => {
+                change.expect = row.unchanged();
+                change.task.durable = row.committed(change.task.durable.due);
+            }
+            (Self::IgnoreLeaseEnd, Expect::Held { generation, wake }) => {
+                change.expect = Expect::Unchanged { generation: *generation, wake: *wake, leased: true };
+            }
+            (Self::ForgetNote, _) => change.note = None,
+            (Self::DecideSkipsFence, Expect::Unchanged { .. }) => {
+                change.task.durable = Durable { due: change.task.durable.due, ..row.clone() };
+            }
+            (Self::DecideSkipsDue, Expect::Held { .. })
+                if matches!(change.task.state, State::Active { .. }) =>
+            {
+                change.task.durable.due = None;
+            }
+            (Self::DecideSkipsWithdrawal, _) if change.task.attention.version == 0 => {
+                change.task.attention = stored.attention.clone();
+            }
+            _ => {}
+        }
+        change
+    }
+
+    fn alter_note(self, mut change: note::Change) -> note::Change {
+        let told = matches!(change.note.state, NoteState::Withdrawn | NoteState::Superseded);
+        match self {
+            Self::DeliverStale if told => {
+                change.note.state = NoteState::Delivered { at: change.note.created_at };
+                change.deliver = true;
+            }
+            Self::DeliverNothing => change.deliver = false,
+            _ => {}
+        }
+        change
+    }
+}
+
+struct MutantTasks {
+    inner: Arc<dyn TaskStore>,
+    mutant: Mutant,
+}
+
+#[async_trait]
+impl TaskStore for MutantTasks {
+    async fn claim(&self, key: &TaskKey, lane: Lane, lease: Lease) -> Result<Option<Task>, StoreError> {
+        self.inner.claim(key, lane, lease).await
+    }
+
+    async fn load(&self, key: &TaskKey) -> Result<Option<Task>, StoreError> {
+        self.inner.load(key).await
+    }
+
+    async fn spec(&self, task: &Task) -> Result<Option<TaskSpec>, StoreError> {
+        self.inner.spec(task).await
+    }
+
+    async fn payload(&self, key: &TaskKey) -> Result<Payload, StoreError> {
+        self.inner.payload(key).await
+    }
+
+    async fn commit(&self, change: &Change) -> Result<Committed, StoreError> {
+        if self.mutant == Mutant::DecideSkipsIntent && matches!(change.task.state, State::Intent { .. }) {
+            return Ok(Committed::Done);
+        }
+        match self.inner.load(&change.task.key).await? {
+            Some(stored) => self.inner.commit(&self.mutant.alter(change.clone(), &stored)).await,
+            // The intent that was skipped is written with the handle, if its submitter gets that far.
+            None if self.mutant == Mutant::DecideSkipsIntent => {
+                let born = Change { expect: Expect::Absent { owner: None }, ..change.clone() };
+                self.inner.commit(&born).await
+            }
+            None => self.inner.commit(change).await,
+        }
+    }
+
+    async fn list(
+        &self,
+        thread: &ThreadKey,
+        limit: usize,
+        before: Option<&TaskId>,
+    ) -> Result<Vec<(Task, TaskSpec)>, StoreError> {
+        self.inner.list(thread, limit, before).await
+    }
+}
+
+struct MutantNotes {
+    inner: Arc<dyn NoteStore>,
+    mutant: Mutant,
+}
+
+#[async_trait]
+impl NoteStore for MutantNotes {
+    async fn claim(&self, key: &NoteKey, lane: Lane, lease: Lease) -> Result<Option<Note>, StoreError> {
+        self.inner.claim(key, lane, lease).await
+    }
+
+    async fn load(&self, key: &NoteKey) -> Result<Option<Note>, StoreError> {
+        self.inner.load(key).await
+    }
+
+    async fn commit(&self, change: &note::Change) -> Result<Committed, StoreError> {
+        self.inner.commit(&self.mutant.alter_note(change.clone())).await
+    }
+}

@@ -1,0 +1,85 @@
+//! The fake server as a task driver.
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+use pudu_app::ports::{DriverError, Submission, SubmitError, TaskDriver};
+use pudu_config::Server;
+use pudu_domain::{RemoteTaskId, Snapshot, Status};
+use serde_json::{Map, Value};
+
+use super::{Failure, FakeServer};
+
+/// A driver that speaks to the fake server without a wire.
+#[derive(Clone)]
+pub struct FakeDriver(FakeServer);
+
+impl FakeDriver {
+    /// The name under which tasks remember it.
+    pub const NAME: &'static str = "fake";
+}
+
+impl FakeServer {
+    /// A driver that speaks to it.
+    pub fn driver(&self) -> FakeDriver {
+        FakeDriver(self.clone())
+    }
+}
+
+fn answer(answer: Result<Snapshot, Failure>) -> Result<Snapshot, DriverError> {
+    match answer {
+        Ok(snapshot) => Ok(snapshot),
+        Err(Failure::Error(text)) => Err(DriverError::Retry(text)),
+        Err(Failure::Nonsense(text)) => Err(DriverError::Violation(text)),
+        // As the ordinary driver maps `task_not_found` (reference 6.10).
+        Err(Failure::NotFound) => {
+            Ok(Snapshot { error: Some("task not found".into()), ..Snapshot::bare(Status::Failed) })
+        }
+    }
+}
+
+#[async_trait]
+impl TaskDriver for FakeDriver {
+    fn name(&self) -> &'static str {
+        Self::NAME
+    }
+
+    async fn submit(
+        &self,
+        _server: &Server,
+        _data: &Value,
+        arguments: Map<String, Value>,
+        _limit: Duration,
+    ) -> Result<Submission, SubmitError> {
+        match self.0.submit(arguments) {
+            Ok((handle, snapshot)) => match RemoteTaskId::parse(handle.clone()) {
+                Ok(remote) => Ok(Submission { remote, snapshot }),
+                Err(error) => {
+                    Err(SubmitError::Violation { handle: Some(handle), message: error.to_string() })
+                }
+            },
+            Err(Failure::Error(text) | Failure::Nonsense(text)) => Err(SubmitError::Refused(text)),
+            Err(Failure::NotFound) => Err(SubmitError::Refused("not found".into())),
+        }
+    }
+
+    async fn status(
+        &self,
+        _server: &Server,
+        _data: &Value,
+        remote: &RemoteTaskId,
+        _limit: Duration,
+    ) -> Result<Snapshot, DriverError> {
+        answer(self.0.status(remote.as_str()))
+    }
+
+    async fn cancel(
+        &self,
+        _server: &Server,
+        _data: &Value,
+        handle: &str,
+        _limit: Duration,
+    ) -> Result<Snapshot, DriverError> {
+        answer(self.0.cancel(handle))
+    }
+}

@@ -1,0 +1,82 @@
+//! The table under a world: the fake one, or any other that a caller brings.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use pudu_app::ports::{Clock, ConfigStore, DeliveredEvent, DueIndex, NoteStore, TaskStore};
+use pudu_domain::{Note, ThreadKey};
+
+use super::World;
+use crate::gate::Gate;
+use crate::mutant::Mutant;
+use crate::table::{FakeTable, StoredTask, Write};
+
+/// One worker's ports to the table.
+pub struct Stores {
+    /// Tasks.
+    pub tasks: Arc<dyn TaskStore>,
+    /// Notifications.
+    pub notes: Arc<dyn NoteStore>,
+    /// What is due.
+    pub due: Arc<dyn DueIndex>,
+    /// The config.
+    pub config: Arc<dyn ConfigStore>,
+}
+
+/// Everything that is in the table.
+#[derive(Debug, Default)]
+pub struct Seen {
+    /// Every task.
+    pub tasks: Vec<StoredTask>,
+    /// Every notification.
+    pub notes: Vec<Note>,
+    /// Every delivered event, in the order of delivery.
+    pub delivered: BTreeMap<ThreadKey, Vec<DeliveredEvent>>,
+    /// Every write to a durable row, in order; empty when the table does not tell.
+    pub writes: Vec<Write>,
+}
+
+/// A table that a world can run on.
+pub trait Backend: Send + Sync + 'static {
+    /// A worker's ports, by its own clock, with its calls passing its gate.
+    fn stores(&self, clock: Arc<dyn Clock>, gate: &Gate) -> Stores;
+
+    /// Everything that is in the table; asked outside of every gate.
+    fn seen<B: Backend>(&self, world: &World<B>) -> impl Future<Output = Result<Seen, String>> + Send;
+}
+
+/// The fake table, with or without a mutant before it.
+pub struct FakeBackend {
+    /// The rows.
+    pub table: FakeTable,
+    /// A rule that every worker breaks.
+    pub mutant: Option<Mutant>,
+}
+
+impl Backend for FakeBackend {
+    fn stores(&self, clock: Arc<dyn Clock>, gate: &Gate) -> Stores {
+        let store = Arc::new(self.table.store(clock, gate.clone()));
+        let (mut tasks, mut notes): (Arc<dyn TaskStore>, Arc<dyn NoteStore>) = (store.clone(), store.clone());
+        if let Some(mutant) = self.mutant {
+            (tasks, notes) = (mutant.tasks(tasks), mutant.notes(notes));
+        }
+        Stores { tasks, notes, due: store.clone(), config: store }
+    }
+
+    async fn seen<B: Backend>(&self, _: &World<B>) -> Result<Seen, String> {
+        Ok(Seen {
+            tasks: self.table.tasks(),
+            notes: self.table.notes(),
+            delivered: self.table.delivered(),
+            writes: self.table.writes(),
+        })
+    }
+}
+
+impl Seen {
+    /// Whether nobody has anything left to do.
+    pub(super) fn is_quiet(&self) -> bool {
+        self.tasks.iter().all(|row| row.task.durable.due.is_none() && row.task.durable.lease.is_none())
+            && self.notes.iter().all(|note| note.durable.due.is_none() && note.durable.lease.is_none())
+    }
+}

@@ -1,0 +1,138 @@
+//! What callers do: submit, hang up, ask to cancel, ask again.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use pudu_app::ports::{Clock, Random};
+use pudu_domain::{TaskId, TaskKey, ThreadKey, Timestamp};
+use serde_json::{Map, json};
+use tokio::task::JoinSet;
+
+use super::backend::Backend;
+use super::World;
+use crate::fixture::{SERVER, SUBMIT_TOOL};
+use crate::lock::lock;
+use crate::random::SeededRandom;
+
+/// The argument by which a remote task is found again.
+pub(super) const MARK: &str = "op";
+
+/// One submission as the harness knows it.
+#[derive(Debug, Clone)]
+pub(crate) struct Submission {
+    pub(crate) thread: ThreadKey,
+    /// The id that it drew; whether a row was ever written is the question.
+    pub(crate) task: TaskId,
+    /// Whether somebody asked for it to be cancelled.
+    pub(crate) cancelled: bool,
+}
+
+/// Every submission by its number.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Ops(Arc<Mutex<BTreeMap<u64, Submission>>>);
+
+impl Ops {
+    pub(crate) fn submitted(&self) -> BTreeMap<u64, Submission> {
+        lock(&self.0).clone()
+    }
+
+    fn drew(&self, number: u64, thread: &ThreadKey, task: &TaskId) {
+        let submission = Submission { thread: thread.clone(), task: task.clone(), cancelled: false };
+        lock(&self.0).insert(number, submission);
+    }
+
+    fn cancelled(&self, number: u64) {
+        if let Some(op) = lock(&self.0).get_mut(&number) {
+            op.cancelled = true;
+        }
+    }
+}
+
+/// Randomness that remembers which id a submission drew.
+struct Remembering {
+    inner: SeededRandom,
+    ops: Ops,
+    number: u64,
+    thread: ThreadKey,
+}
+
+impl Random for Remembering {
+    fn fill(&self, bytes: &mut [u8]) {
+        self.inner.fill(bytes);
+    }
+
+    fn task_id(&self, now: Timestamp) -> TaskId {
+        let mut random = [0; 10];
+        self.inner.fill(&mut random);
+        let id = TaskId::new(now, random);
+        self.ops.drew(self.number, &self.thread, &id);
+        id
+    }
+}
+
+/// Lets the callers act at their times, and returns when the last has.
+pub(super) async fn play<B: Backend>(world: &Arc<World<B>>, random: &SeededRandom) {
+    let mut calls = JoinSet::new();
+    let submissions = 1 + random.below(world.settings.submissions);
+    let last = u64::try_from(world.settings.rough.as_millis()).unwrap_or(u64::MAX) * 2 / 3;
+    for number in 0..submissions {
+        calls.spawn(caller(Arc::clone(world), number, random.millis(0..last), random.fork()));
+    }
+    while calls.join_next().await.is_some() {}
+}
+
+/// One caller: submits, may hang up in the middle, and may ask to cancel later, perhaps twice.
+async fn caller<B: Backend>(world: Arc<World<B>>, number: u64, at: Duration, random: SeededRandom) {
+    world.wait(at).await;
+    let index = usize::try_from(number).unwrap_or(0) % world.threads.len().max(1);
+    let Some(thread) = world.threads.get(index).cloned() else { return };
+    let patience = if random.chance(15) { random.millis(1..3_000) } else { Duration::from_secs(120) };
+    attempt(&world, "gateway", &random, patience, async |wiring| {
+        let arguments = Map::from_iter([(MARK.to_owned(), json!(number))]);
+        // What the caller hears does not matter here: the promises are about the table and the remote.
+        let _ = wiring.tools().invoke(thread.clone(), &format!("{SERVER}_{SUBMIT_TOOL}"), arguments).await;
+    }, Some((number, thread.clone())))
+    .await;
+    if !random.chance(45) {
+        return;
+    }
+    let asks = if random.chance(30) { 2 } else { 1 };
+    for _ in 0..asks {
+        world.wait(random.millis(0..60_000)).await;
+        let Some(op) = world.ops.submitted().remove(&number) else { return };
+        world.ops.cancelled(number);
+        let key = TaskKey { thread: op.thread, id: op.task };
+        attempt(&world, "canceller", &random, Duration::from_secs(120), async |wiring| {
+            let _ = wiring.tasks().cancel(&key).await;
+        }, None)
+        .await;
+    }
+}
+
+/// One call in a gateway process of its own, which may die, and whose caller may hang up.
+async fn attempt<B: Backend>(
+    world: &World<B>,
+    name: &str,
+    random: &SeededRandom,
+    patience: Duration,
+    call: impl AsyncFnOnce(pudu_app::wiring::Wiring),
+    submission: Option<(u64, ThreadKey)>,
+) {
+    let clock = world.skewed(random);
+    let gate = world.gate(name, clock, random);
+    let ids: Arc<dyn Random> = match submission {
+        Some((number, thread)) => {
+            Arc::new(Remembering { inner: random.fork(), ops: world.ops.clone(), number, thread })
+        }
+        None => Arc::new(random.fork()),
+    };
+    let wiring = world.wiring(name, clock, &gate, ids);
+    let over = clock.sleep(patience);
+    tokio::select! {
+        biased;
+        () = gate.crashed() => {}
+        () = call(wiring) => {}
+        () = over => {}
+    }
+}

@@ -1,0 +1,147 @@
+//! The background processes: each lives, dies at some call, and is started again after a while.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use pudu_app::deadline::Deadline;
+use pudu_app::drivers::Drivers;
+use pudu_app::limits::Limits;
+use pudu_app::ports::{Clock, McpClient, Random, SealKeyError, SealKeys, TaskDriver};
+use pudu_app::wiring::{Ports, Wiring};
+use pudu_app::worker::Work;
+use pudu_config::{Document, NoSecrets, SealKey};
+use pudu_domain::Policy;
+use tokio::task::JoinSet;
+
+use super::backend::Backend;
+use super::World;
+use crate::clock::VirtualClock;
+use crate::fixture;
+use crate::gate::{Gate, Gated, Open};
+use crate::random::SeededRandom;
+
+/// The sealing key of every world.
+struct FixedKey;
+
+#[async_trait]
+impl SealKeys for FixedKey {
+    async fn current(&self) -> Result<SealKey, SealKeyError> {
+        Ok(SealKey::new([7; 32]))
+    }
+}
+
+/// The limits of every worker here: a lease short enough to run out now and then.
+pub(super) fn limits() -> Limits {
+    Limits {
+        lease: Duration::from_secs(30),
+        at_once: 8,
+        at_once_per_server: 4,
+        linger: Duration::from_millis(500),
+        front_door: Duration::from_secs(20),
+    }
+}
+
+/// Which background function a process is.
+#[derive(Clone, Copy)]
+enum Role {
+    Poller,
+    Notifier,
+}
+
+impl<B: Backend> World<B> {
+    /// A process's view of the world: its clock, its gate, its ports.
+    pub(super) fn wiring(&self, name: &str, clock: VirtualClock, gate: &Gate, random: Arc<dyn Random>) -> Wiring {
+        let clock: Arc<dyn Clock> = Arc::new(clock);
+        let stores = self.backend.stores(Arc::clone(&clock), gate);
+        let driver: Arc<dyn TaskDriver> = Arc::new(self.server.driver());
+        let client: Arc<dyn McpClient> = Arc::new(self.server.client());
+        let ports = Ports {
+            tasks: stores.tasks,
+            notes: stores.notes,
+            due: stores.due,
+            config: stores.config,
+            keys: Arc::new(FixedKey),
+            secrets: Arc::new(NoSecrets),
+            mcp: Arc::new(Gated::new(client, gate.clone())),
+            drivers: Drivers::new(vec![Arc::new(Gated::new(driver, gate.clone()))]),
+            clock,
+            random,
+        };
+        Wiring::new(ports, Policy::default(), limits(), name.to_owned())
+    }
+
+    /// Stores the config, before anything can go wrong.
+    pub(super) async fn prepare(&self, random: &SeededRandom) -> Result<(), String> {
+        let gate = Gate::new("setup", Arc::new(self.clock), self.trace.clone(), Open);
+        let wiring = self.wiring("setup", self.clock, &gate, Arc::new(random.fork()));
+        let document = Document::parse(fixture::config()).map_err(|problems| format!("{problems:?}"))?;
+        wiring.configs.seed(&document).await.map(drop).map_err(|error| error.to_string())
+    }
+
+    pub(super) fn gate(&self, name: &str, clock: VirtualClock, random: &SeededRandom) -> Gate {
+        let script = self.weather.script(&self.settings, random.fork());
+        Gate::new(name, Arc::new(clock), self.trace.clone(), script)
+    }
+
+    pub(super) fn skewed(&self, random: &SeededRandom) -> VirtualClock {
+        let range = i64::try_from(self.settings.skew_ms).unwrap_or(0);
+        let drawn = i64::try_from(random.below(self.settings.skew_ms * 2 + 1)).unwrap_or(0);
+        self.clock.skewed(drawn - range)
+    }
+}
+
+/// Starts two pollers and two notifiers. They end when the set is dropped.
+pub(super) fn start<B: Backend>(world: &Arc<World<B>>, random: &SeededRandom) -> JoinSet<()> {
+    let mut processes = JoinSet::new();
+    for (role, name) in [
+        (Role::Poller, "poller-1"),
+        (Role::Poller, "poller-2"),
+        (Role::Notifier, "notifier-1"),
+        (Role::Notifier, "notifier-2"),
+    ] {
+        processes.spawn(process(Arc::clone(world), role, name, random.fork()));
+    }
+    processes
+}
+
+/// One process after another, for ever.
+async fn process<B: Backend>(world: Arc<World<B>>, role: Role, name: &'static str, random: SeededRandom) {
+    let clock = world.skewed(&random);
+    loop {
+        let gate = world.gate(name, clock, &random);
+        let life = live(&world, role, name, clock, &gate, &random);
+        tokio::select! {
+            biased;
+            () = gate.crashed() => {}
+            () = life => {}
+        }
+        world.wait(random.millis(0..20_000)).await;
+    }
+}
+
+/// Ticks until death. A tick may come twice at once, as EventBridge may deliver it.
+async fn live<B: Backend>(
+    world: &World<B>,
+    role: Role,
+    name: &str,
+    clock: VirtualClock,
+    gate: &Gate,
+    random: &SeededRandom,
+) {
+    let wiring = world.wiring(name, clock, gate, Arc::new(random.fork()));
+    let drain = wiring.drain();
+    let work: Arc<dyn Work> = match role {
+        Role::Poller => Arc::new(wiring.poller()),
+        Role::Notifier => Arc::new(wiring.notifier()),
+    };
+    loop {
+        let deadline = Deadline::at(clock.now() + random.millis(20_000..90_000));
+        if random.chance(15) {
+            tokio::join!(drain.run(Arc::clone(&work), deadline), drain.run(Arc::clone(&work), deadline));
+        } else {
+            drain.run(Arc::clone(&work), deadline).await;
+        }
+        world.wait(random.millis(500..8_000)).await;
+    }
+}

@@ -1,0 +1,131 @@
+//! The rows themselves, and what is common to tasks and notifications: claim, condition, index, log of writes.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use pudu_app::ports::{Committed, DeliveredEvent, Hint, ItemKey, NoteKey, Revision, StoreError};
+use pudu_domain::{
+    Due, Durable, Expect, Lane, Lease, Note, ServerTag, TaskKey, ThreadKey, Timestamp, Verdict,
+};
+
+use super::index::Index;
+use super::{Attempt, Delivered, Flaw, Handle, StoredTask, Write, Wrote};
+
+pub(super) struct TaskRow {
+    pub(super) stored: StoredTask,
+    pub(super) broken: bool,
+}
+
+pub(super) struct NoteRow {
+    pub(super) note: Note,
+    pub(super) broken: bool,
+}
+
+pub(super) struct Rows {
+    pub(super) tasks: BTreeMap<TaskKey, TaskRow>,
+    pub(super) handles: BTreeMap<Handle, TaskKey>,
+    pub(super) notes: BTreeMap<NoteKey, NoteRow>,
+    pub(super) events: BTreeMap<ThreadKey, Vec<DeliveredEvent>>,
+    /// The addresses of the delivered events.
+    pub(super) delivered: Delivered,
+    /// The highest version delivered of each task.
+    pub(super) notified: BTreeMap<TaskKey, u32>,
+    pub(super) revisions: BTreeMap<u64, Revision>,
+    pub(super) pointer: Option<u64>,
+    pub(super) index: Index,
+    pub(super) writes: Vec<Write>,
+    pub(super) flaws: BTreeSet<Flaw>,
+}
+
+/// What a claim makes of a row.
+pub(super) enum Claim {
+    /// The claimer has it: the new lease and generation.
+    Won(Durable),
+    /// An earlier attempt of the same claim had won.
+    WonBefore,
+    /// It may not be claimed.
+    Refused,
+    /// It could be claimed, but does not decode: it goes to the corrupt lane.
+    Unreadable(Durable),
+}
+
+impl Rows {
+    pub(super) fn new(index: Index) -> Self {
+        Self {
+            tasks: BTreeMap::new(),
+            handles: BTreeMap::new(),
+            notes: BTreeMap::new(),
+            events: BTreeMap::new(),
+            delivered: BTreeSet::new(),
+            notified: BTreeMap::new(),
+            revisions: BTreeMap::new(),
+            pointer: None,
+            index,
+            writes: Vec::new(),
+            flaws: BTreeSet::new(),
+        }
+    }
+
+    pub(super) fn has(&self, flaw: Flaw) -> bool {
+        self.flaws.contains(&flaw)
+    }
+
+    pub(super) fn claim(
+        &self,
+        row: &Durable,
+        broken: bool,
+        lane: Lane,
+        lease: Lease,
+        attempt: Attempt,
+    ) -> Claim {
+        if attempt.retried && row.lease.as_ref().is_some_and(|held| held.owner == lease.owner) {
+            return Claim::WonBefore;
+        }
+        let seen = if self.has(Flaw::ClaimsLeased) { &Durable { lease: None, ..row.clone() } } else { row };
+        match (seen.claimable(lane, attempt.now), broken) {
+            (false, _) => Claim::Refused,
+            (true, true) => Claim::Unreadable(row.fenced(Some(Due { lane: Lane::Corrupt, at: attempt.now }))),
+            (true, false) => Claim::Won(row.claimed(lease)),
+        }
+    }
+
+    /// Logs a write and keeps the index in step with it.
+    pub(super) fn wrote(
+        &mut self,
+        kind: Wrote,
+        key: ItemKey,
+        server: Option<&ServerTag>,
+        (before, after): (Option<&Durable>, &Durable),
+        now: Timestamp,
+    ) {
+        let (old, new) = (before.and_then(|row| row.due), after.due);
+        let keeps = new.is_none() && self.has(Flaw::KeepsEnded);
+        if old != new && !keeps {
+            let hint =
+                |due: Due| (due.lane, Hint { key: key.clone(), server: server.cloned(), due_at: due.at });
+            self.index.put(&key, new.map(hint));
+        }
+        self.writes.push(Write { at: now, kind, key, before: before.cloned(), after: after.clone() });
+    }
+}
+
+/// The verdict on a failed condition, as a store reports it.
+pub(super) fn judged(expect: &Expect, row: Option<&Durable>, attempt: Attempt) -> Committed {
+    match expect.judge(row, attempt.retried, attempt.now) {
+        Verdict::Done => Committed::Done,
+        Verdict::Lost => Committed::Lost,
+        Verdict::Woken => Committed::Woken,
+        Verdict::Unknown => Committed::Unknown,
+    }
+}
+
+pub(super) fn kind_of(expect: &Expect) -> Wrote {
+    match expect {
+        Expect::Absent { .. } => Wrote::Birth,
+        Expect::Held { .. } => Wrote::Held,
+        Expect::Unchanged { .. } => Wrote::Beside,
+    }
+}
+
+pub(super) fn unreadable(item: &'static str, key: String) -> StoreError {
+    StoreError::Corrupt { item, key, attribute: "state", problem: "made undecodable by a test" }
+}

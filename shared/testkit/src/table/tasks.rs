@@ -1,0 +1,140 @@
+//! Tasks in the fake table.
+
+use async_trait::async_trait;
+use pudu_app::ports::{Committed, ItemKey, NoteKey, StoreError, TaskStore};
+use pudu_domain::task::{Change, PayloadWrite};
+use pudu_domain::{Lane, Lease, Payload, Task, TaskId, TaskKey, TaskSpec, ThreadKey};
+
+use super::rows::{Claim, NoteRow, Rows, TaskRow, judged, kind_of, unreadable};
+use super::{Attempt, FakeStore, Flaw, Handle, StoredTask, Wrote};
+
+impl Rows {
+    fn readable(&self, key: &TaskKey) -> Result<Option<&TaskRow>, StoreError> {
+        match self.tasks.get(key) {
+            Some(row) if row.broken => Err(unreadable("task", key.id.to_string())),
+            row => Ok(row),
+        }
+    }
+
+    fn claim_task(
+        &mut self,
+        key: &TaskKey,
+        lane: Lane,
+        lease: Lease,
+        attempt: Attempt,
+    ) -> Result<Option<Task>, StoreError> {
+        let Some(row) = self.tasks.get(key) else { return Ok(None) };
+        let before = row.stored.task.durable.clone();
+        let (kind, after) = match self.claim(&before, row.broken, lane, lease, attempt) {
+            Claim::Refused => return Ok(None),
+            Claim::WonBefore => return Ok(Some(row.stored.task.clone())),
+            Claim::Won(after) => (Wrote::Claim, after),
+            Claim::Unreadable(after) => (Wrote::Corrupt, after),
+        };
+        let Some(row) = self.tasks.get_mut(key) else { return Ok(None) };
+        row.stored.task.durable = after.clone();
+        let task = row.stored.task.clone();
+        self.wrote(
+            kind,
+            ItemKey::Task(key.clone()),
+            Some(&task.server),
+            (Some(&before), &after),
+            attempt.now,
+        );
+        if kind == Wrote::Corrupt {
+            return Err(unreadable("task", key.id.to_string()));
+        }
+        Ok(Some(task))
+    }
+
+    fn commit_task(&mut self, change: &Change, attempt: Attempt) -> Result<Committed, StoreError> {
+        let key = &change.task.key;
+        let before = self.tasks.get(key).map(|row| row.stored.task.durable.clone());
+        if !change.expect.holds(before.as_ref(), attempt.now) {
+            return Ok(judged(&change.expect, before.as_ref(), attempt));
+        }
+        let handle = change.spec.as_ref().and_then(|spec| handle_of(key, spec));
+        if let Some(owner) = handle.as_ref().and_then(|handle| self.handles.get(handle))
+            && owner != key
+            && !self.has(Flaw::SharesHandles)
+        {
+            return Ok(Committed::HandleTaken(owner.clone()));
+        }
+        let old = self.tasks.remove(key).map(|row| row.stored);
+        let Some(spec) = change.spec.clone().or_else(|| old.as_ref().map(|old| old.spec.clone())) else {
+            let source = "a new task needs its spec".into();
+            return Err(StoreError::Refused { operation: "tasks.commit", source });
+        };
+        let payload = match &change.payload {
+            PayloadWrite::Keep => old.map(|old| old.payload).unwrap_or_default(),
+            PayloadWrite::Put(payload) => payload.clone(),
+            PayloadWrite::Clear => Payload::default(),
+        };
+        let stored = StoredTask { task: change.task.clone(), spec, payload };
+        self.tasks.insert(key.clone(), TaskRow { stored, broken: false });
+        if let Some(handle) = handle {
+            self.handles.insert(handle, key.clone());
+        }
+        let (kind, server) = (kind_of(&change.expect), Some(&change.task.server));
+        self.wrote(
+            kind,
+            ItemKey::Task(key.clone()),
+            server,
+            (before.as_ref(), &change.task.durable),
+            attempt.now,
+        );
+        if let Some(note) = change.note.as_ref().filter(|_| !self.has(Flaw::TearsTransactions)) {
+            let at = NoteKey { task: key.clone(), version: note.version };
+            self.wrote(Wrote::Birth, ItemKey::Note(at.clone()), None, (None, &note.durable), attempt.now);
+            self.notes.insert(at, NoteRow { note: note.clone(), broken: false });
+        }
+        Ok(Committed::Done)
+    }
+}
+
+fn handle_of(key: &TaskKey, spec: &TaskSpec) -> Option<Handle> {
+    let remote = spec.remote.clone()?;
+    Some((key.thread.user.clone(), spec.server.clone(), spec.identity.clone(), remote))
+}
+
+#[async_trait]
+impl TaskStore for FakeStore {
+    async fn claim(&self, key: &TaskKey, lane: Lane, lease: Lease) -> Result<Option<Task>, StoreError> {
+        self.attempt("tasks.claim", |rows, attempt| rows.claim_task(key, lane, lease.clone(), attempt)).await
+    }
+
+    async fn load(&self, key: &TaskKey) -> Result<Option<Task>, StoreError> {
+        self.attempt("tasks.load", |rows, _| Ok(rows.readable(key)?.map(|row| row.stored.task.clone()))).await
+    }
+
+    async fn spec(&self, task: &Task) -> Result<Option<TaskSpec>, StoreError> {
+        self.attempt("tasks.spec", |rows, _| Ok(rows.tasks.get(&task.key).map(|row| row.stored.spec.clone())))
+            .await
+    }
+
+    async fn payload(&self, key: &TaskKey) -> Result<Payload, StoreError> {
+        self.attempt("tasks.payload", |rows, _| {
+            Ok(rows.tasks.get(key).map(|row| row.stored.payload.clone()).unwrap_or_default())
+        })
+        .await
+    }
+
+    async fn commit(&self, change: &Change) -> Result<Committed, StoreError> {
+        self.attempt("tasks.commit", |rows, attempt| rows.commit_task(change, attempt)).await
+    }
+
+    async fn list(
+        &self,
+        thread: &ThreadKey,
+        limit: usize,
+        before: Option<&TaskId>,
+    ) -> Result<Vec<(Task, TaskSpec)>, StoreError> {
+        self.attempt("tasks.list", |rows, _| {
+            let newest = rows.tasks.iter().rev();
+            let mine = newest
+                .filter(|(key, _)| key.thread == *thread && before.is_none_or(|before| key.id < *before));
+            Ok(mine.take(limit).map(|(_, row)| (row.stored.task.clone(), row.stored.spec.clone())).collect())
+        })
+        .await
+    }
+}
