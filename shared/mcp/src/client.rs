@@ -29,6 +29,9 @@ use link::Link;
 /// Longest wait for a session to end, after the answer is there.
 const CLOSE_LIMIT: Duration = Duration::from_secs(1);
 
+/// A limit beyond it is taken as this: past some point the sum with the clock would overflow.
+const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
+
 /// The HTTP client could not be built.
 #[derive(Debug, thiserror::Error)]
 #[error("the HTTP client for MCP servers could not be built; check the system's TLS certificates")]
@@ -62,6 +65,7 @@ impl Client {
         job: impl for<'l> FnOnce(&'l Link<'_>, &'l Target) -> BoxFuture<'l, Result<T, Failure>> + Send,
     ) -> Result<T, CallError> {
         let target = Target::of(server, self.secrets.as_ref())?;
+        let limit = limit.min(LONGEST);
         let deadline = Instant::now() + limit;
         let sent = Arc::new(AtomicBool::new(false));
         let work = async {

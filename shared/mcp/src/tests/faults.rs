@@ -173,3 +173,9 @@ async fn one_broken_call_does_not_disturb_another() {
     assert_eq!(bad.expect_err("cut").fault, CallFault::Broken);
     call(&client, &server, LONG).await.expect("a call after it");
 }
+
+#[tokio::test]
+async fn a_limit_beyond_all_clocks_is_no_panic() {
+    let host = Host::of_era(Era::Stateless, |seen| async move { result(&seen.message, json!({})) }).await;
+    assert_eq!(call(&client(), &http(&host.url), Duration::MAX).await, Ok(json!({})));
+}
