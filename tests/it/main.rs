@@ -1,0 +1,11 @@
+//! The one integration-test binary: tidy checks, conformance, costs, HTTP, the whole story, foreign servers, the functions.
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    missing_docs,
+    reason = "everything here is a test or serves one: what does not hold ends it"
+)]
+
+mod tidy;
