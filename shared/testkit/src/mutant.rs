@@ -14,7 +14,8 @@ use pudu_domain::{Durable, Expect, Lane, Lease, Note, Payload, Task, TaskId, Tas
 /// One broken rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Mutant {
-    /// A commit does not compare the generation: a fenced or replaced holder's result is written.
+    /// A commit compares no claim, neither its generation nor its lease: a fenced or replaced holder's result is written.
+    /// (Without the generation alone nothing breaks that a table could show: the fence also takes the lease away.)
     IgnoreGeneration,
     /// A commit does not look at the end of its lease.
     IgnoreLeaseEnd,
