@@ -4,6 +4,9 @@ use std::sync::Arc;
 
 use crate::ports::TaskDriver;
 
+/// The name of the driver of ordinary toolsets (reference 6.1).
+pub const ORDINARY_TOOLS: &str = "ordinary-tools";
+
 /// A few drivers.
 #[derive(Clone, Default)]
 pub struct Drivers(Vec<Arc<dyn TaskDriver>>);

@@ -30,7 +30,7 @@ pub struct OrdinaryTools {
 
 impl OrdinaryTools {
     /// The name under which tasks remember this driver.
-    pub const NAME: &'static str = "ordinary-tools";
+    pub const NAME: &'static str = pudu_app::drivers::ORDINARY_TOOLS;
 
     /// A driver that calls through `client`; `secrets` are only used to keep them out of texts.
     pub fn new(client: Arc<dyn McpClient>, secrets: Arc<dyn Secrets>) -> Self {

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use pudu_app::drivers::ORDINARY_TOOLS;
 use pudu_config::{Document, Server};
 use pudu_domain::task::{Change, Delivery, Intent, intend};
 use pudu_domain::{
@@ -60,7 +61,7 @@ pub fn wanted(key: &TaskKey) -> Intent {
         name: valid(TaskName::parse("report")),
         server: valid(ServerName::parse(SERVER)),
         identity: IDENTITY.into(),
-        driver: "fake".into(),
+        driver: ORDINARY_TOOLS.into(),
         driver_data: json!({"submit_tool": SUBMIT_TOOL, "status_tool": STATUS_TOOL, "cancel_tool": CANCEL_TOOL}),
         delivery: Delivery::Event,
     }

@@ -11,6 +11,7 @@ mod lock;
 pub mod mutant;
 pub mod random;
 pub mod server;
+pub mod sim;
 pub mod table;
 pub mod trace;
 

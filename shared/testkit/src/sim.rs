@@ -13,7 +13,7 @@ mod workers;
 use std::sync::Arc;
 use std::time::Duration;
 
-use pudu_domain::{TaskId, ThreadKey};
+use pudu_domain::{TaskKey, ThreadKey};
 
 pub use backend::{Backend, FakeBackend, Seen, Stores};
 pub use invariants::Violation;
@@ -143,7 +143,7 @@ impl<B: Backend> World<B> {
         self.wait(rest).await;
         self.weather.calm();
         let over = self.clock.elapsed() + self.settings.calm;
-        while self.clock.elapsed() < over && !self.backend.seen(self).await?.is_quiet() {
+        while self.clock.elapsed() < over && !self.backend.seen(&self.task_keys()).await?.is_quiet() {
             self.wait(Duration::from_secs(10)).await;
         }
         drop(background);
@@ -151,7 +151,7 @@ impl<B: Backend> World<B> {
     }
 
     async fn judge(&self) -> Result<Outcome, String> {
-        let seen = self.backend.seen(self).await?;
+        let seen = self.backend.seen(&self.task_keys()).await?;
         let remote = self.server.tasks();
         Ok(Outcome {
             violations: invariants::check(&seen, &remote, &self.server.log(), &self.ops.submitted()),
@@ -163,12 +163,15 @@ impl<B: Backend> World<B> {
         })
     }
 
-    /// The ids under which tasks were submitted, for a backend that cannot list its rows.
-    pub(crate) fn task_ids(&self) -> Vec<(ThreadKey, TaskId)> {
-        self.ops.submitted().into_values().map(|op| (op.thread, op.task)).collect()
+    /// The addresses under which anything was submitted.
+    fn task_keys(&self) -> Vec<TaskKey> {
+        self.ops.submitted().into_values().map(|op| TaskKey { thread: op.thread, id: op.task }).collect()
     }
 
-    #[expect(clippy::disallowed_methods, reason = "the harness waits in virtual time; it is no worker with a clock")]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the harness waits in virtual time; it is no worker with a clock"
+    )]
     pub(crate) async fn wait(&self, duration: Duration) {
         tokio::time::sleep(duration).await;
     }

@@ -72,6 +72,8 @@ pub struct Write {
     pub before: Option<Durable>,
     /// The same after.
     pub after: Durable,
+    /// The whole row after it, for a task.
+    pub task: Option<Box<Task>>,
 }
 
 /// The kinds of writes.

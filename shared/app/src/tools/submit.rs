@@ -10,11 +10,10 @@ use serde_json::{Map, Value, json};
 use std::time::Duration;
 
 use super::{InvokeError, Tools, storable};
+use crate::drivers::ORDINARY_TOOLS;
 use crate::ports::{Committed, StoreError, Submission, SubmitError, TaskDriver};
 use crate::settle::Settled;
 
-/// The driver of toolsets.
-const ORDINARY: &str = "ordinary-tools";
 /// What a submitter keeps beyond its call to record the outcome, or to undo it.
 const RECORDING: Duration = Duration::from_secs(15);
 /// How long an undo may take.
@@ -51,7 +50,7 @@ impl Tools {
     ) -> Result<Submitted, InvokeError> {
         let unusable = |problem: String| InvokeError::Unusable { server: server.name.clone(), problem };
         let driver =
-            self.drivers.get(ORDINARY).ok_or_else(|| unusable(format!("there is no driver '{ORDINARY}'")))?;
+            self.drivers.get(ORDINARY_TOOLS).ok_or_else(|| unusable(format!("there is no driver '{ORDINARY_TOOLS}'")))?;
         let started_at = self.settle.clock.now();
         let limit = server.call_timeout().min(self.limits.front_door);
         let intent = Intent {
@@ -59,7 +58,7 @@ impl Tools {
             name: TaskName::parse(set.name.as_str()).map_err(|error| unusable(error.to_string()))?,
             server: ServerName::parse(server.name.as_str()).map_err(|error| unusable(error.to_string()))?,
             identity: self.configs.identity(server).map_err(|error| unusable(error.to_string()))?,
-            driver: ORDINARY.to_owned(),
+            driver: ORDINARY_TOOLS.to_owned(),
             driver_data: json!({
                 "submit_tool": set.submit_tool, "status_tool": set.status_tool, "cancel_tool": set.cancel_tool,
             }),

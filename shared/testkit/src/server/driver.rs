@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
+use pudu_app::drivers::ORDINARY_TOOLS;
 use pudu_app::ports::{DriverError, Submission, SubmitError, TaskDriver};
 use pudu_config::Server;
 use pudu_domain::{RemoteTaskId, Snapshot, Status};
@@ -10,14 +11,9 @@ use serde_json::{Map, Value};
 
 use super::{Failure, FakeServer};
 
-/// A driver that speaks to the fake server without a wire.
+/// A driver that speaks to the fake server without a wire; it stands in for the one of ordinary toolsets.
 #[derive(Clone)]
 pub struct FakeDriver(FakeServer);
-
-impl FakeDriver {
-    /// The name under which tasks remember it.
-    pub const NAME: &'static str = "fake";
-}
 
 impl FakeServer {
     /// A driver that speaks to it.
@@ -41,7 +37,7 @@ fn answer(answer: Result<Snapshot, Failure>) -> Result<Snapshot, DriverError> {
 #[async_trait]
 impl TaskDriver for FakeDriver {
     fn name(&self) -> &'static str {
-        Self::NAME
+        ORDINARY_TOOLS
     }
 
     async fn submit(

@@ -4,9 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use pudu_app::ports::{Clock, ConfigStore, DeliveredEvent, DueIndex, NoteStore, TaskStore};
-use pudu_domain::{Note, ThreadKey};
+use pudu_domain::{Note, TaskKey, ThreadKey};
 
-use super::World;
 use crate::gate::Gate;
 use crate::mutant::Mutant;
 use crate::table::{FakeTable, StoredTask, Write};
@@ -42,7 +41,8 @@ pub trait Backend: Send + Sync + 'static {
     fn stores(&self, clock: Arc<dyn Clock>, gate: &Gate) -> Stores;
 
     /// Everything that is in the table; asked outside of every gate.
-    fn seen<B: Backend>(&self, world: &World<B>) -> impl Future<Output = Result<Seen, String>> + Send;
+    /// `tasks` are the addresses under which anything was submitted, for a table that cannot list its rows.
+    fn seen(&self, tasks: &[TaskKey]) -> impl Future<Output = Result<Seen, String>> + Send;
 }
 
 /// The fake table, with or without a mutant before it.
@@ -63,7 +63,7 @@ impl Backend for FakeBackend {
         Stores { tasks, notes, due: store.clone(), config: store }
     }
 
-    async fn seen<B: Backend>(&self, _: &World<B>) -> Result<Seen, String> {
+    async fn seen(&self, _: &[TaskKey]) -> Result<Seen, String> {
         Ok(Seen {
             tasks: self.table.tasks(),
             notes: self.table.notes(),

@@ -52,7 +52,10 @@ pub(super) fn check(
     }
     for note in &seen.notes {
         if note.state == NoteState::Pending {
-            found.add("every event is delivered or ended", format!("{} v{} is pending", note.task.id, note.version));
+            found.add(
+                "every event is delivered or ended",
+                format!("{} v{} is pending", note.task.id, note.version),
+            );
         }
     }
     for task in remote {
@@ -68,7 +71,10 @@ pub(super) fn check(
 fn everything_ends(row: &StoredTask, found: &mut Findings) {
     let task = &row.task;
     if !matches!(task.state, State::Ended { .. }) {
-        found.add("no task is lost", format!("{} stands at {} with due {:?}", task.key.id, task.state.name(), task.durable.due));
+        found.add(
+            "no task is lost",
+            format!("{} stands at {} with due {:?}", task.key.id, task.state.name(), task.durable.due),
+        );
     }
     if task.durable.due.is_some_and(|due| due.lane == Lane::Corrupt) {
         found.add("no row is corrupt", &task.key.id);
@@ -82,13 +88,24 @@ fn its_events_are_told(row: &StoredTask, seen: &Seen, found: &mut Findings) {
     if version == 0 {
         return;
     }
-    let told = seen.delivered.get(&task.key.thread).into_iter().flatten().filter(|told| told.event.task_id == task.key.id);
+    let told = seen
+        .delivered
+        .get(&task.key.thread)
+        .into_iter()
+        .flatten()
+        .filter(|told| told.event.task_id == task.key.id);
     let last = told.max_by_key(|told| told.version);
     match last {
         Some(last) if last.version == version && last.event.status == task.status() => {}
         Some(last) => found.add(
             "the last event tells the end",
-            format!("{} ended {:?} as v{version}, told v{} {:?}", task.key.id, task.status(), last.version, last.event.status),
+            format!(
+                "{} ended {:?} as v{version}, told v{} {:?}",
+                task.key.id,
+                task.status(),
+                last.version,
+                last.event.status
+            ),
         ),
         None => found.add("no event is lost", format!("{} v{version} was never delivered", task.key.id)),
     }
@@ -126,7 +143,10 @@ fn tracked_or_reported(
     });
     let reported = row.task.attention.version > 0;
     if !undone && !shared && !reported {
-        found.add(PROMISE, format!("{} runs at the server, and {} says nothing of it", remote.handle, row.task.key.id));
+        found.add(
+            PROMISE,
+            format!("{} runs at the server, and {} says nothing of it", remote.handle, row.task.key.id),
+        );
     }
 }
 
@@ -136,8 +156,11 @@ fn ended_as_it_did(remote: &RemoteTask, row: &StoredTask, found: &mut Findings) 
     let (here, there) = (row.task.status(), remote.status(at + std::time::Duration::from_secs(86_400)));
     let nonsense = remote.plan.nonsense_at.is_some() && here == Status::Failed;
     // Two remote tasks with one handle: the server answers for the first, so the second's plan says nothing.
-    if here != there && !nonsense && !remote.plan.handle.is_some() {
-        found.add("a task ends as its server says", format!("{} is {here:?}, {} is {there:?}", row.task.key.id, remote.handle));
+    if here != there && !nonsense && remote.plan.handle.is_none() {
+        found.add(
+            "a task ends as its server says",
+            format!("{} is {here:?}, {} is {there:?}", row.task.key.id, remote.handle),
+        );
     }
 }
 
@@ -181,7 +204,9 @@ fn nothing_stale_is_delivered(seen: &Seen, found: &mut Findings) {
             }
             ItemKey::Note(key) if write.kind == Wrote::Claim => {
                 let needs = state.get(&key.task).is_some_and(|task| {
-                    task.status().is_terminal() || task.status() == Status::InputRequired || task.is_degraded(&policy)
+                    task.status().is_terminal()
+                        || task.status() == Status::InputRequired
+                        || task.is_degraded(&policy)
                 });
                 fresh.insert(key, needs && newest.get(&key.task) == Some(&key.version));
             }
@@ -233,7 +258,10 @@ fn one_handle_one_task(seen: &Seen, found: &mut Findings) {
         let Some(remote) = &row.spec.remote else { continue };
         let handle = (&row.task.key.thread.user, &row.spec.server, &row.spec.identity, remote);
         if let Some(other) = owners.insert(handle, &row.task.key.id) {
-            found.add("a remote handle belongs to one task", format!("{other} and {} share {remote}", row.task.key.id));
+            found.add(
+                "a remote handle belongs to one task",
+                format!("{other} and {} share {remote}", row.task.key.id),
+            );
         }
     }
 }

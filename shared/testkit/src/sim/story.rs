@@ -9,8 +9,8 @@ use pudu_domain::{TaskId, TaskKey, ThreadKey, Timestamp};
 use serde_json::{Map, json};
 use tokio::task::JoinSet;
 
-use super::backend::Backend;
 use super::World;
+use super::backend::Backend;
 use crate::fixture::{SERVER, SUBMIT_TOOL};
 use crate::lock::lock;
 use crate::random::SeededRandom;
@@ -88,11 +88,19 @@ async fn caller<B: Backend>(world: Arc<World<B>>, number: u64, at: Duration, ran
     let index = usize::try_from(number).unwrap_or(0) % world.threads.len().max(1);
     let Some(thread) = world.threads.get(index).cloned() else { return };
     let patience = if random.chance(15) { random.millis(1..3_000) } else { Duration::from_secs(120) };
-    attempt(&world, "gateway", &random, patience, async |wiring| {
-        let arguments = Map::from_iter([(MARK.to_owned(), json!(number))]);
-        // What the caller hears does not matter here: the promises are about the table and the remote.
-        let _ = wiring.tools().invoke(thread.clone(), &format!("{SERVER}_{SUBMIT_TOOL}"), arguments).await;
-    }, Some((number, thread.clone())))
+    attempt(
+        &world,
+        "gateway",
+        &random,
+        patience,
+        async |wiring| {
+            let arguments = Map::from_iter([(MARK.to_owned(), json!(number))]);
+            // What the caller hears does not matter here: the promises are about the table and the remote.
+            let _ =
+                wiring.tools().invoke(thread.clone(), &format!("{SERVER}_{SUBMIT_TOOL}"), arguments).await;
+        },
+        Some((number, thread.clone())),
+    )
     .await;
     if !random.chance(45) {
         return;
@@ -103,9 +111,16 @@ async fn caller<B: Backend>(world: Arc<World<B>>, number: u64, at: Duration, ran
         let Some(op) = world.ops.submitted().remove(&number) else { return };
         world.ops.cancelled(number);
         let key = TaskKey { thread: op.thread, id: op.task };
-        attempt(&world, "canceller", &random, Duration::from_secs(120), async |wiring| {
-            let _ = wiring.tasks().cancel(&key).await;
-        }, None)
+        attempt(
+            &world,
+            "canceller",
+            &random,
+            Duration::from_secs(120),
+            async |wiring| {
+                let _ = wiring.tasks().cancel(&key).await;
+            },
+            None,
+        )
         .await;
     }
 }

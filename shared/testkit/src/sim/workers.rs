@@ -14,8 +14,8 @@ use pudu_config::{Document, NoSecrets, SealKey};
 use pudu_domain::Policy;
 use tokio::task::JoinSet;
 
-use super::backend::Backend;
 use super::World;
+use super::backend::Backend;
 use crate::clock::VirtualClock;
 use crate::fixture;
 use crate::gate::{Gate, Gated, Open};
@@ -51,7 +51,13 @@ enum Role {
 
 impl<B: Backend> World<B> {
     /// A process's view of the world: its clock, its gate, its ports.
-    pub(super) fn wiring(&self, name: &str, clock: VirtualClock, gate: &Gate, random: Arc<dyn Random>) -> Wiring {
+    pub(super) fn wiring(
+        &self,
+        name: &str,
+        clock: VirtualClock,
+        gate: &Gate,
+        random: Arc<dyn Random>,
+    ) -> Wiring {
         let clock: Arc<dyn Clock> = Arc::new(clock);
         let stores = self.backend.stores(Arc::clone(&clock), gate);
         let driver: Arc<dyn TaskDriver> = Arc::new(self.server.driver());
@@ -120,7 +126,7 @@ async fn process<B: Backend>(world: Arc<World<B>>, role: Role, name: &'static st
     }
 }
 
-/// Ticks until death. A tick may come twice at once, as EventBridge may deliver it.
+/// Ticks until death. A tick may come twice at once, as a schedule may deliver it.
 async fn live<B: Backend>(
     world: &World<B>,
     role: Role,

@@ -104,7 +104,11 @@ impl Rows {
                 |due: Due| (due.lane, Hint { key: key.clone(), server: server.cloned(), due_at: due.at });
             self.index.put(&key, new.map(hint));
         }
-        self.writes.push(Write { at: now, kind, key, before: before.cloned(), after: after.clone() });
+        let task = match &key {
+            ItemKey::Task(task) => self.tasks.get(task).map(|row| Box::new(row.stored.task.clone())),
+            ItemKey::Note(_) => None,
+        };
+        self.writes.push(Write { at: now, kind, key, before: before.cloned(), after: after.clone(), task });
     }
 }
 
