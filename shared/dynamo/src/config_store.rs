@@ -10,6 +10,9 @@ use crate::retry::Answer;
 use crate::table::Table;
 use crate::write::{When, Write};
 
+#[cfg(test)]
+mod tests;
+
 /// The revision's head among the elements of a move.
 const HEAD: usize = 0;
 

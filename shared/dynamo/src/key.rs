@@ -11,7 +11,7 @@ use pudu_domain::{
 use sha2::{Digest, Sha256};
 
 #[cfg(test)]
-pub(crate) mod tests;
+mod tests;
 
 /// The beginning of the sort keys of a thread's tasks, hot rows and specs.
 pub const TASKS: &str = "task#";

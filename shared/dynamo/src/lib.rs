@@ -24,6 +24,11 @@ mod spec_cache;
 mod table;
 mod task_store;
 mod wrapped_keys;
+
+#[cfg(test)]
+mod scripted;
+#[cfg(test)]
+mod strategies;
 mod write;
 
 pub use capacity::CapacityObserver;

@@ -13,6 +13,9 @@ use crate::retry::Answer;
 use crate::table::Table;
 use crate::write::{When, Write};
 
+#[cfg(test)]
+mod tests;
+
 /// The note itself among the elements of a delivery.
 const NOTE: usize = 0;
 

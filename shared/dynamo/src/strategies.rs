@@ -1,0 +1,235 @@
+//! Arbitrary domain values, for the property tests of keys and codecs.
+
+use proptest::collection::vec;
+use proptest::option::of;
+use proptest::prelude::*;
+use pudu_app::ports::{NoteKey, Revision};
+use pudu_domain::event::Fingerprint;
+use pudu_domain::note;
+use pudu_domain::snapshot::Artifact;
+use pudu_domain::task::{Attention, Cancel, Delivery, Outcome, Phase, State, Tracking};
+use pudu_domain::text::Snippet;
+use pudu_domain::{
+    Due, Durable, Event, Generation, Lane, Lease, Note, Owner, Payload, RemoteTaskId, ServerName, ServerTag,
+    Status, Task, TaskId, TaskKey, TaskName, TaskSpec, ThreadId, ThreadKey, Timestamp, UserId,
+};
+use serde_json::{Map, Value};
+
+use crate::key::Key;
+
+pub(crate) fn thread_key() -> impl Strategy<Value = ThreadKey> {
+    let user = "[a-z]{1,8}:[a-zA-Z0-9#/@:.%ü-]{1,20}".prop_map(|text| UserId::parse(text).unwrap());
+    let thread = "[A-Za-z0-9_-]{1,64}".prop_map(|text| ThreadId::parse(text).unwrap());
+    (user, thread).prop_map(|(user, thread)| ThreadKey { user, thread })
+}
+
+pub(crate) fn task_id() -> impl Strategy<Value = TaskId> {
+    (any::<u64>(), any::<[u8; 10]>()).prop_map(|(at, random)| TaskId::new(Timestamp::from_millis(at), random))
+}
+
+pub(crate) fn task_key() -> impl Strategy<Value = TaskKey> {
+    (thread_key(), task_id()).prop_map(|(thread, id)| TaskKey { thread, id })
+}
+
+pub(crate) fn note_key() -> impl Strategy<Value = NoteKey> {
+    (task_key(), any::<u32>()).prop_map(|(task, version)| NoteKey { task, version })
+}
+
+pub(crate) fn server_name() -> impl Strategy<Value = ServerName> {
+    "\\PC{0,127}x".prop_map(|text| ServerName::parse(text).unwrap())
+}
+
+pub(crate) fn key() -> impl Strategy<Value = Key> {
+    let handle = (thread_key(), server_name(), "\\PC{0,200}", "\\PC{0,100}x");
+    prop_oneof![
+        task_key().prop_map(Key::Task),
+        task_key().prop_map(Key::Spec),
+        task_key().prop_map(Key::Payload),
+        note_key().prop_map(Key::Note),
+        note_key().prop_map(Key::Event),
+        task_key().prop_map(Key::Notified),
+        thread_key().prop_map(Key::Thread),
+        handle.prop_map(|(thread, server, identity, remote)| {
+            Key::handle(&thread.user, &server, &identity, &RemoteTaskId::parse(remote).unwrap())
+        }),
+        Just(Key::Pointer),
+        Just(Key::WrappedKey),
+        any::<u64>().prop_map(Key::Revision),
+        (any::<u64>(), "[0-9a-f]{64}", any::<u16>()).prop_map(|(number, digest, part)| Key::RevisionPart {
+            number,
+            digest,
+            part
+        }),
+    ]
+}
+
+pub(crate) fn time() -> impl Strategy<Value = Timestamp> {
+    any::<u64>().prop_map(Timestamp::from_millis)
+}
+
+pub(crate) fn durable() -> impl Strategy<Value = Durable> {
+    let due = (0..Lane::ALL.len(), time()).prop_map(|(lane, at)| Due { lane: Lane::ALL[lane], at });
+    let lease = ("\\PC{0,40}", any::<u64>(), time())
+        .prop_map(|(worker, nonce, until)| Lease { owner: Owner::new(&worker, nonce), until });
+    (of(due), of(lease), any::<u64>(), any::<u64>()).prop_map(|(due, lease, generation, wake)| Durable {
+        due,
+        lease,
+        generation: Generation::new(generation),
+        wake,
+    })
+}
+
+pub(crate) fn snippet() -> impl Strategy<Value = Snippet> {
+    "\\PC{0,220}".prop_map(|text| Snippet::of(&text))
+}
+
+fn state() -> impl Strategy<Value = State> {
+    let phase = prop_oneof![Just(Phase::Submitted), Just(Phase::Working), Just(Phase::InputRequired)];
+    let outcome = prop_oneof![Just(Outcome::Completed), Just(Outcome::Failed), Just(Outcome::Cancelled)];
+    prop_oneof![
+        time().prop_map(|deadline| State::Intent { deadline }),
+        (phase, time()).prop_map(|(phase, next_poll_at)| State::Active { phase, next_poll_at }),
+        (outcome, time()).prop_map(|(outcome, at)| State::Ended { outcome, at }),
+    ]
+}
+
+pub(crate) fn task() -> impl Strategy<Value = Task> {
+    let cancel = (time(), any::<u32>(), of(time()), of(snippet())).prop_map(
+        |(requested_at, attempts, next_at, last_error)| Cancel {
+            requested_at,
+            attempts,
+            next_at,
+            last_error,
+        },
+    );
+    let tracking = (of(time()), any::<u32>(), of(snippet()))
+        .prop_map(|(last_polled_at, errors, last_error)| Tracking { last_polled_at, errors, last_error });
+    let attention = (any::<u32>(), any::<u32>(), of("[0-9a-f]{16}")).prop_map(|(version, last, print)| {
+        Attention { version, last, fingerprint: print.map(Fingerprint::stored) }
+    });
+    let head = (task_key(), server_name(), state(), durable(), of(cancel));
+    let tail = (tracking, attention, of(snippet()), of("[0-9a-f]{16}"), time(), time());
+    (head, tail).prop_map(
+        |(
+            (key, server, state, durable, cancel),
+            (tracking, attention, error, payload, created_at, updated_at),
+        )| Task {
+            key,
+            server: ServerTag::of(&server),
+            delivery: Delivery::Event,
+            state,
+            durable,
+            cancel,
+            tracking,
+            attention,
+            error,
+            payload,
+            created_at,
+            updated_at,
+        },
+    )
+}
+
+/// Any JSON, with numbers that have one text: floats do not round-trip exactly without a feature of `serde_json`.
+pub(crate) fn json() -> impl Strategy<Value = Value> {
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        any::<i64>().prop_map(Value::from),
+        any::<u64>().prop_map(Value::from),
+        any::<i32>().prop_map(|half| Value::from(f64::from(half) / 2.0)),
+        any::<String>().prop_map(Value::from),
+    ];
+    leaf.prop_recursive(3, 24, 6, |inner| {
+        prop_oneof![
+            vec(inner.clone(), 0..6).prop_map(Value::from),
+            vec((any::<String>(), inner), 0..6).prop_map(|entries| Value::Object(Map::from_iter(entries))),
+        ]
+    })
+}
+
+fn artifact() -> impl Strategy<Value = Artifact> {
+    ("\\PC{0,60}", "\\PC{0,20}").prop_map(|(uri, mime_type)| Artifact { uri, mime_type })
+}
+
+pub(crate) fn payload() -> impl Strategy<Value = Payload> {
+    let texts = (of("\\PC{0,300}"), any::<bool>(), of("\\PC{0,300}"));
+    (of(json()), texts, of(artifact()), of(json())).prop_map(
+        |(result, (result_preview, result_truncated, error), result_artifact, input_required)| Payload {
+            result,
+            result_preview,
+            result_truncated,
+            result_artifact,
+            error,
+            input_required,
+        },
+    )
+}
+
+/// An event. On its wire a result that is null and none are one.
+pub(crate) fn event() -> impl Strategy<Value = Event> {
+    let name = "\\PC{0,100}x".prop_map(|text| TaskName::parse(text).unwrap());
+    let status = (0..Status::ALL.len()).prop_map(|at| Status::ALL[at]);
+    (task_id(), name, status, payload(), of("\\PC{0,200}")).prop_map(
+        |(id, name, status, payload, degraded)| {
+            let plain = Payload {
+                result: payload.result.filter(|value| !value.is_null()),
+                input_required: payload.input_required.filter(|value| !value.is_null()),
+                ..payload
+            };
+            Event::new(id, name, status, plain, degraded)
+        },
+    )
+}
+
+pub(crate) fn note() -> impl Strategy<Value = Note> {
+    let state = prop_oneof![
+        Just(note::State::Pending),
+        time().prop_map(|at| note::State::Delivered { at }),
+        Just(note::State::Withdrawn),
+        Just(note::State::Superseded),
+        Just(note::State::Dead),
+    ];
+    (note_key(), event(), state, durable(), (any::<u32>(), of(snippet()), time())).prop_map(
+        |(key, event, state, durable, (attempts, last_error, created_at))| Note {
+            task: key.task,
+            version: key.version,
+            delivery: Delivery::Event,
+            event,
+            state,
+            durable,
+            attempts,
+            last_error,
+            created_at,
+        },
+    )
+}
+
+pub(crate) fn spec() -> impl Strategy<Value = TaskSpec> {
+    let name = "\\PC{0,100}x".prop_map(|text| TaskName::parse(text).unwrap());
+    let remote = "\\PC{0,100}x".prop_map(|text| RemoteTaskId::parse(text).unwrap());
+    (name, server_name(), "\\PC{0,100}", "\\PC{0,20}", json(), of(remote)).prop_map(
+        |(name, server, identity, driver, driver_data, remote)| TaskSpec {
+            name,
+            server,
+            identity,
+            driver,
+            driver_data,
+            remote,
+        },
+    )
+}
+
+pub(crate) fn revision() -> impl Strategy<Value = Revision> {
+    (1..u64::MAX, time(), json()).prop_map(|(number, at, sealed)| Revision { number, at, sealed })
+}
+
+/// Hex of a generator's bytes: text that deflates to little more than half.
+pub(crate) fn noise(bytes: usize) -> String {
+    let mut state = 1_u64;
+    let digits = std::iter::repeat_with(|| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        hex::encode((state >> 32).to_be_bytes()).split_off(8)
+    });
+    digits.take(bytes.div_ceil(8)).collect()
+}
