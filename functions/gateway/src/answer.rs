@@ -3,6 +3,7 @@
 use jiff::Timestamp as Moment;
 use pudu_app::ports::DeliveredEvent;
 use pudu_app::tasks::{Detailed, Listed};
+use pudu_domain::text::Snippet;
 use pudu_domain::{Note, Timestamp};
 use serde_json::{Value, json};
 
@@ -18,7 +19,7 @@ pub(crate) fn listed(row: &Listed) -> Value {
         "status": task.status(),
         "created_at": moment(task.created_at),
         "updated_at": moment(task.updated_at),
-        "error": task.error.as_ref().map(|error| error.as_str()),
+        "error": task.error.as_ref().map(Snippet::as_str),
         "tracking_degraded": row.degraded,
         "cancel_requested": task.cancel.is_some(),
     })
@@ -32,11 +33,11 @@ pub(crate) fn detailed(row: &Detailed, note: Option<&Note>) -> Value {
     let more = json!({
         "error": payload.error.as_deref().map(|error| error.chars().take(ERROR_CHARS).collect::<String>()),
         "last_polled_at": task.tracking.last_polled_at.map(moment),
-        "last_poll_error": task.tracking.last_error.as_ref().map(|error| error.as_str()),
-        "last_cancel_error": cancel.and_then(|c| c.last_error.as_ref()).map(|error| error.as_str()),
+        "last_poll_error": task.tracking.last_error.as_ref().map(Snippet::as_str),
+        "last_cancel_error": cancel.and_then(|c| c.last_error.as_ref()).map(Snippet::as_str),
         "cancel_attempt_count": cancel.map_or(0, |c| c.attempts),
         "notification_status": note.map_or("none", |note| note.state.as_str()),
-        "notification_error": note.and_then(|n| n.last_error.as_ref()).map(|error| error.as_str()),
+        "notification_error": note.and_then(|n| n.last_error.as_ref()).map(Snippet::as_str),
         "notification_attempt_count": note.map_or(0, |note| note.attempts),
         "result": payload.result,
         "result_preview": payload.result_preview,

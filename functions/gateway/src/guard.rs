@@ -46,9 +46,9 @@ fn loopback(uri: &Uri, headers: &HeaderMap, key: &str) -> Result<(), Failure> {
     }
     match headers.get(header::AUTHORIZATION) {
         // Tells a caller that found this port in an old run file that it talks to another Pudu.
-        Some(shown) if shown.to_str().ok().and_then(|s| s.strip_prefix("Bearer ")) != Some(key) => {
-            Err(Failure::new(StatusCode::UNAUTHORIZED, "the token is not the one of this process's data folder"))
-        }
+        Some(shown) if shown.to_str().ok().and_then(|s| s.strip_prefix("Bearer ")) != Some(key) => Err(
+            Failure::new(StatusCode::UNAUTHORIZED, "the token is not the one of this process's data folder"),
+        ),
         _ => Ok(()),
     }
 }
@@ -69,9 +69,21 @@ fn json_only(method: &Method, headers: &HeaderMap) -> Result<(), Failure> {
     }
     let empty = headers.get(header::CONTENT_LENGTH).is_some_and(|length| length.as_bytes() == b"0");
     match headers.get(header::CONTENT_TYPE).map(|value| value.to_str().unwrap_or_default()) {
-        Some(kind) if kind.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case("application/json") => Ok(()),
-        None if empty || !headers.contains_key(header::TRANSFER_ENCODING) && !headers.contains_key(header::CONTENT_LENGTH) => Ok(()),
-        _ => Err(Failure::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "send the body as Content-Type: application/json")),
+        Some(kind)
+            if kind.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case("application/json") =>
+        {
+            Ok(())
+        }
+        None if empty
+            || !headers.contains_key(header::TRANSFER_ENCODING)
+                && !headers.contains_key(header::CONTENT_LENGTH) =>
+        {
+            Ok(())
+        }
+        _ => Err(Failure::new(
+            StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            "send the body as Content-Type: application/json",
+        )),
     }
 }
 

@@ -1,8 +1,8 @@
 //! Reading a request: what does not fit is a 4xx that says what and where, never a 500.
 
-use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
-use axum::extract::rejection::BytesRejection;
 use axum::body::Bytes;
+use axum::extract::rejection::BytesRejection;
+use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
 use http::StatusCode;
 use http::request::Parts;
 use pudu_domain::{TaskId, ThreadId};
@@ -24,9 +24,12 @@ impl<T: DeserializeOwned> FromRequest<Gateway> for Body<T> {
     async fn from_request(request: Request, state: &Gateway) -> Result<Self, Failure> {
         let bytes = Bytes::from_request(request, state).await.map_err(|error| body_failure(&error))?;
         // Parsed once as JSON, so that broken JSON and a wrong shape are told apart.
-        let value: Value = serde_json::from_slice(&bytes)
-            .map_err(|error| Failure::new(StatusCode::BAD_REQUEST, format!("the body is not JSON: {}", place(&error))))?;
-        serde_json::from_value(value).map(Self).map_err(|error| Failure::unprocessable(format!("the body {error}")))
+        let value: Value = serde_json::from_slice(&bytes).map_err(|error| {
+            Failure::new(StatusCode::BAD_REQUEST, format!("the body is not JSON: {}", place(&error)))
+        })?;
+        serde_json::from_value(value)
+            .map(Self)
+            .map_err(|error| Failure::unprocessable(format!("the body {error}")))
     }
 }
 

@@ -13,7 +13,9 @@ fn only_this_machine_passes() {
     for host in ["127.0.0.1:8080", "localhost", "LOCALHOST:1", "[::1]:8080", "127.9.9.9"] {
         assert!(passes(&[("host", host)]), "{host}");
     }
-    for host in ["pudu.example", "localhost.evil.example", "10.0.0.1", "[::2]", "127.0.0.1.evil.example", "x@y z", ""] {
+    for host in
+        ["pudu.example", "localhost.evil.example", "10.0.0.1", "[::2]", "127.0.0.1.evil.example", "x@y z", ""]
+    {
         assert!(!passes(&[("host", host)]), "{host}");
     }
     assert!(!passes(&[]));

@@ -15,9 +15,16 @@ pub(super) async fn get(State(gateway): State<Gateway>) -> Result<Response, Fail
     Ok(answer(&*gateway.configs.current().await?))
 }
 
-pub(super) async fn put(State(gateway): State<Gateway>, Body(body): Body<Value>) -> Result<Response, Failure> {
+pub(super) async fn put(
+    State(gateway): State<Gateway>,
+    Body(body): Body<Value>,
+) -> Result<Response, Failure> {
     let current = gateway.configs.put(&body).await?;
-    tracing::info!(config.revision = current.number, servers = current.servers.len(), "the config was changed");
+    tracing::info!(
+        config.revision = current.number,
+        servers = current.servers.len(),
+        "the config was changed"
+    );
     Ok(answer(&current))
 }
 

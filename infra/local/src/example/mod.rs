@@ -3,7 +3,7 @@
 //!
 //! Touches: its state file and the listener it is given. Promises: a submit or a cancel is on disk before it is
 //! answered; a report's status is a pure function of its record and the clock, so a restart changes nothing and no
-//! timer runs; a status call does no I/O; memory is bounded by [`MAX_REPORTS`].
+//! timer runs but for answers that a report wants held back; a status call does no I/O; memory is bounded by [`MAX_REPORTS`].
 
 mod journal;
 mod ledger;

@@ -18,6 +18,9 @@ pub struct Order {
     pub question: Option<Question>,
     /// The hint given with each unfinished status, in seconds.
     pub poll_after_seconds: Option<f64>,
+    /// How long each answer about its status is held back.
+    #[serde(default)]
+    pub status_delay: Duration,
 }
 
 /// A question that the report waits with.

@@ -66,12 +66,10 @@ impl ServerHandler for Example {
                     .map_err(|error| explain(&error)),
                 Err(wrong) => Err(wrong),
             },
-            STATUS => tools::read(arguments).and_then(IdArguments::check).map(|IdArguments { task_id }| {
-                self.status(&task_id).map_or_else(
-                    || tools::not_found(&task_id),
-                    |(report, state)| tools::status(&report, state),
-                )
-            }),
+            STATUS => match tools::read(arguments).and_then(IdArguments::check) {
+                Ok(IdArguments { task_id }) => Ok(self.answer_status(&task_id).await),
+                Err(wrong) => Err(wrong),
+            },
             CANCEL => match tools::read(arguments).and_then(IdArguments::check) {
                 Ok(IdArguments { task_id }) => self.answer_cancel(&task_id).await,
                 Err(wrong) => Err(wrong),
@@ -85,6 +83,16 @@ impl ServerHandler for Example {
 }
 
 impl Example {
+    async fn answer_status(&self, id: &str) -> CallToolResult {
+        if let Some((report, _)) = self.report(id)
+            && !report.order.status_delay.is_zero()
+        {
+            self.shared.clock.sleep(report.order.status_delay).await;
+        }
+        // After the wait: the answer is the state of when it is sent.
+        self.status(id).map_or_else(|| tools::not_found(id), |(report, state)| tools::status(&report, state))
+    }
+
     async fn answer_cancel(&self, id: &str) -> Result<CallToolResult, String> {
         match self.cancel(id).await {
             Ok(Some((report, state))) => Ok(tools::cancelled(&report, state)),

@@ -19,6 +19,8 @@ pub(super) const CANCEL: &str = "cancel_report";
 
 /// Longest time an argument may name: 30 days, in seconds.
 const MAX_SECONDS: f64 = 2_592_000.0;
+/// Longest time that a status answer may be held back, in seconds: within the shortest call limit of the demo's lease.
+const MAX_STATUS_DELAY: f64 = 2.0;
 /// Longest title, question or failure text, in characters.
 const MAX_TEXT: usize = 1_000;
 /// Longest report id in a call, in characters (reference 6.10).
@@ -58,6 +60,7 @@ pub(super) struct SubmitArguments {
     ask: Option<String>,
     answer_after_seconds: Option<f64>,
     poll_after_seconds: Option<f64>,
+    status_delay_seconds: Option<f64>,
 }
 
 impl Catalogue {
@@ -102,9 +105,12 @@ impl IdArguments {
 
 impl SubmitArguments {
     pub(super) fn into_order(self) -> Result<Order, String> {
-        let duration = seconds("duration_seconds", self.duration_seconds.unwrap_or(DEFAULT_DURATION))?;
-        let answer_after =
-            seconds("answer_after_seconds", self.answer_after_seconds.unwrap_or(DEFAULT_ANSWER_AFTER))?;
+        let time =
+            |name: &str, value: Option<f64>, default| seconds(name, value.unwrap_or(default), MAX_SECONDS);
+        let duration = time("duration_seconds", self.duration_seconds, DEFAULT_DURATION)?;
+        let answer_after = time("answer_after_seconds", self.answer_after_seconds, DEFAULT_ANSWER_AFTER)?;
+        let status_delay =
+            seconds("status_delay_seconds", self.status_delay_seconds.unwrap_or(0.0), MAX_STATUS_DELAY)?;
         if self.poll_after_seconds.is_some_and(|hint| hint <= 0.0 || hint > MAX_SECONDS) {
             return Err(format!("poll_after_seconds must be more than 0 and at most {MAX_SECONDS}"));
         }
@@ -118,7 +124,14 @@ impl SubmitArguments {
             None => None,
         };
         let title = text("title", self.title)?;
-        Ok(Order { title, duration, failure, question, poll_after_seconds: self.poll_after_seconds })
+        Ok(Order {
+            title,
+            duration,
+            failure,
+            question,
+            poll_after_seconds: self.poll_after_seconds,
+            status_delay,
+        })
     }
 }
 
@@ -198,9 +211,9 @@ fn end(report: &Report, state: State) -> JsonObject {
     payload
 }
 
-fn seconds(name: &str, value: f64) -> Result<Duration, String> {
-    let refused = || format!("{name} must be between 0 and {MAX_SECONDS}");
-    if value > MAX_SECONDS {
+fn seconds(name: &str, value: f64, most: f64) -> Result<Duration, String> {
+    let refused = || format!("{name} must be between 0 and {most}");
+    if value > most {
         return Err(refused());
     }
     Duration::try_from_secs_f64(value).map_err(|_| refused())
@@ -270,6 +283,10 @@ fn submit_input() -> Value {
             "poll_after_seconds": {
                 "type": "number", "exclusiveMinimum": 0, "maximum": MAX_SECONDS,
                 "description": "The hint when to ask again that each unfinished status carries.",
+            },
+            "status_delay_seconds": {
+                "type": "number", "minimum": 0, "maximum": MAX_STATUS_DELAY, "default": 0,
+                "description": "How long each answer about its status is held back.",
             },
         },
         "required": ["title"],

@@ -17,6 +17,7 @@ fn order(seconds: u64) -> Order {
         failure: None,
         question: None,
         poll_after_seconds: None,
+        status_delay: Duration::ZERO,
     }
 }
 

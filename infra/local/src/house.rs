@@ -1,0 +1,186 @@
+//! The composition: every use case of Pudu over one DynamoDB client, as one machine, the demo and the acceptance tests
+//! run it. Opens no connection and reads no row until it is used.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Context;
+use aws_sdk_dynamodb::Client as Dynamo;
+use axum::Router;
+use pudu_app::configs::Configs;
+use pudu_app::drivers::Drivers;
+use pudu_app::limits::Limits;
+use pudu_app::ports::{Clock, Random};
+use pudu_app::wiring::{Ports, Wiring};
+use pudu_app::worker::{self, Poller};
+use pudu_config::Secrets;
+use pudu_domain::{Policy, UserId};
+use pudu_dynamo::{Table, schema};
+use pudu_gateway::{Door, Gateway, router};
+use pudu_lambda::clock::SystemClock;
+use pudu_lambda::random::OsRandom;
+use pudu_lambda::seal_keys::FileKeys;
+use pudu_lambda::secrets::EnvSecrets;
+use pudu_mcp::{Client, OrdinaryTools};
+use pudu_notifier::Notifier;
+use pudu_task_poller::TaskPoller;
+
+use crate::seed;
+
+/// Whose threads these are, until callers are told apart.
+pub const USER: &str = "local:default";
+
+/// How long a claim is held on one machine: what a killed process was at work on is taken up again after that.
+pub const LEASE: Duration = Duration::from_secs(30);
+
+/// How far ahead a worker waits for a due time. Short: its loop looks again at once, and while it waits for one task it
+/// does not see another that fell due earlier.
+const LINGER: Duration = Duration::from_secs(1);
+
+/// What a house is built from.
+#[derive(Clone)]
+pub struct Plan {
+    /// The way to the table.
+    pub dynamo: Dynamo,
+    /// The table's name.
+    pub table: String,
+    /// The file with the sealing key; made when it is first needed.
+    pub seal_key: PathBuf,
+    /// What a caller of the gateway that shows a token must show.
+    pub door_key: String,
+    /// Intervals and bounds.
+    pub policy: Policy,
+    /// Lease and permits.
+    pub limits: Limits,
+    /// The time.
+    pub clock: Arc<dyn Clock>,
+    /// Random numbers.
+    pub random: Arc<dyn Random>,
+    /// What `$VAR` in the config stands for.
+    pub secrets: Arc<dyn Secrets>,
+}
+
+/// One composition of everything.
+pub struct House {
+    /// The table, behind every store port.
+    pub table: Arc<Table>,
+    /// The use cases.
+    pub wiring: Wiring,
+    /// Whose threads these are.
+    pub user: UserId,
+    ports: Ports,
+    plan: Plan,
+}
+
+impl Plan {
+    /// A plan with the machine's clock, random numbers and environment, and what is usual on one machine.
+    pub fn new(dynamo: Dynamo, table: String, seal_key: PathBuf, door_key: String) -> Self {
+        Self {
+            dynamo,
+            table,
+            seal_key,
+            door_key,
+            policy: Policy::default(),
+            limits: limits(LEASE),
+            clock: Arc::new(SystemClock),
+            random: Arc::new(OsRandom),
+            secrets: Arc::new(EnvSecrets),
+        }
+    }
+}
+
+/// The usual limits on one machine, with this lease.
+pub fn limits(lease: Duration) -> Limits {
+    Limits { lease, linger: LINGER, ..Limits::default() }
+}
+
+/// A key that nobody can guess: 32 hex digits.
+pub fn new_key(random: &dyn Random) -> String {
+    let mut bytes = [0; 16];
+    random.fill(&mut bytes);
+    format!("{:032x}", u128::from_be_bytes(bytes))
+}
+
+impl House {
+    /// Builds everything. Fails when the process cannot make HTTP requests.
+    pub fn new(plan: Plan) -> anyhow::Result<Self> {
+        let table = Arc::new(Table::new(
+            &plan.dynamo,
+            &plan.table,
+            Arc::clone(&plan.clock),
+            Arc::clone(&plan.random),
+        ));
+        let mcp = Arc::new(Client::new(Arc::clone(&plan.secrets)).context("the MCP client cannot be made")?);
+        let ordinary = OrdinaryTools::new(mcp.clone(), Arc::clone(&plan.secrets));
+        let ports = Ports {
+            tasks: table.clone(),
+            notes: table.clone(),
+            due: table.clone(),
+            config: table.clone(),
+            keys: Arc::new(FileKeys::new(plan.seal_key.clone(), Arc::clone(&plan.random))),
+            secrets: Arc::clone(&plan.secrets),
+            drivers: Drivers::new(vec![Arc::new(ordinary)]),
+            mcp,
+            clock: Arc::clone(&plan.clock),
+            random: Arc::clone(&plan.random),
+        };
+        let wiring =
+            Wiring::new(ports.clone(), plan.policy.clone(), plan.limits.clone(), "gateway".to_owned());
+        Ok(Self { table, wiring, user: UserId::parse(USER)?, ports, plan })
+    }
+
+    /// Makes the table if it is missing, and waits until it can be used.
+    pub async fn create_table(&self) -> anyhow::Result<()> {
+        schema::create_table(&self.plan.dynamo, &self.plan.table, self.plan.clock.as_ref())
+            .await
+            .with_context(|| format!("the table {} is not there and cannot be made", self.plan.table))
+    }
+
+    /// Stores the example server at `url` if no config was ever stored; whether it did.
+    pub async fn seed(&self, url: &str) -> anyhow::Result<bool> {
+        // Through a reader of its own: the shared one would remember for a second that there was nothing.
+        let configs = Configs::new(
+            Arc::clone(&self.ports.config),
+            Arc::clone(&self.ports.keys),
+            Arc::clone(&self.ports.secrets),
+            Arc::clone(&self.ports.clock),
+            Arc::clone(&self.ports.random),
+        );
+        seed::seed(&configs, url).await
+    }
+
+    /// The public door.
+    pub fn gateway(&self) -> Router {
+        let door = Door::Loopback { key: self.plan.door_key.clone() };
+        let events = Arc::clone(&self.table);
+        router(Gateway::new(&self.wiring, Arc::clone(&self.ports.notes), events, door, self.user.clone()))
+    }
+
+    /// The task-poller, claiming under the name `worker`.
+    pub fn poller(&self, worker: &str) -> TaskPoller {
+        let poller = Poller { worker: worker.to_owned(), ..self.wiring.poller() };
+        TaskPoller::new(self.wiring.drain(), poller)
+    }
+
+    /// The notifier, claiming under the name `worker`.
+    pub fn notifier(&self, worker: &str) -> Notifier {
+        let notifier = worker::Notifier { worker: worker.to_owned(), ..self.wiring.notifier() };
+        Notifier::new(self.wiring.drain(), notifier)
+    }
+
+    /// The time.
+    pub fn clock(&self) -> &Arc<dyn Clock> {
+        &self.plan.clock
+    }
+
+    /// Random numbers.
+    pub fn random(&self) -> &Arc<dyn Random> {
+        &self.plan.random
+    }
+
+    /// What a caller of the gateway that shows a token must show.
+    pub fn door_key(&self) -> &str {
+        &self.plan.door_key
+    }
+}

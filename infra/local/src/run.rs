@@ -1,0 +1,126 @@
+//! `pudu`: everything in one process, until a signal.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use anyhow::Context;
+use pudu_app::configs::Current;
+use pudu_lambda::clock::SystemClock;
+use pudu_lambda::random::OsRandom;
+use tokio::signal::unix::{Signal, SignalKind, signal};
+
+use crate::cli::RunArgs;
+use crate::example::Example;
+use crate::folder::{Announced, RunFile};
+use crate::house::{self, House, Plan};
+use crate::machine::{Machine, listen};
+use crate::store::Store;
+use crate::{say, seed};
+
+/// The example server's port when none was ever chosen.
+const EXAMPLE_PORT: u16 = 8081;
+
+/// What the printed lines call the thread.
+const THREAD: &str = "hello";
+
+/// Ctrl-C and SIGTERM.
+pub(crate) struct Signals {
+    interrupt: Signal,
+    terminate: Signal,
+}
+
+/// A started Pudu, and what it holds while it runs.
+struct Started {
+    machine: Machine,
+    announced: Announced,
+    _store: Store,
+}
+
+/// Starts everything and runs until Ctrl-C, SIGTERM, or the end of a part.
+pub async fn run(args: RunArgs) -> anyhow::Result<()> {
+    // Before anything is begun, so that an early Ctrl-C stops it like a late one.
+    let mut signals = Signals::watch()?;
+    let mut started = tokio::select! {
+        () = signals.next() => return Ok(()),
+        started = start(&args) => started?,
+    };
+    let ended = tokio::select! {
+        () = signals.next() => Ok(()),
+        broken = started.machine.broken() => Err(broken),
+    };
+    // The run file first: a command that comes now waits for the folder instead of asking a server that goes away.
+    drop(started.announced);
+    started.machine.stop().await;
+    ended
+}
+
+async fn start(args: &RunArgs) -> anyhow::Result<Started> {
+    // The folder first: who starts a second Pudu on it should read that, and not that its port is taken.
+    let store = Store::open(&args.store).await?;
+    let folder = &store.folder;
+    let gateway = listen(args.port, "the gateway", "--port").await?;
+    let example_port = args.example_port.or_else(|| folder.example_port()).unwrap_or(EXAMPLE_PORT);
+    let example_listener = listen(example_port, "the example server", "--example-port").await?;
+
+    let key = house::new_key(&OsRandom);
+    let plan = Plan::new(store.client.clone(), store.table.clone(), folder.seal_key(), key.clone());
+    let house = Arc::new(House::new(plan)?);
+    house.create_table().await?;
+
+    let example = Example::open(&folder.example(), Arc::new(SystemClock), Arc::new(OsRandom))?;
+    let mut machine = Machine::start(Arc::clone(&house), gateway)?;
+    folder.remember_example_port(example_listener.local_addr()?.port())?;
+    let url = machine.example(example, example_listener)?;
+    house.seed(&url).await?;
+    machine.poll();
+    machine.notify();
+    if let Some(engine) = &store.engine {
+        machine.sweep(engine.clone());
+    }
+    let run = RunFile { pid: std::process::id(), address: machine.gateway, key };
+    let announced = folder.announce(&run)?;
+    greet(args, machine.gateway, &url, &*house.wiring.configs.current().await?);
+    Ok(Started { machine, announced, _store: store })
+}
+
+fn greet(args: &RunArgs, gateway: SocketAddr, example: &str, current: &Current) {
+    let table = match &args.store.dynamodb_endpoint {
+        Some(_) => format!("{} at the given DynamoDB endpoint", args.store.table),
+        None => format!("embedded engine in {}", args.store.data_dir.display()),
+    };
+    say::line(&format!("Pudu {} runs.", env!("CARGO_PKG_VERSION")));
+    say::line(&format!("  gateway         http://{gateway}/api/tools"));
+    say::line(&format!("  example server  {example}"));
+    say::line(&format!("  table           {table}"));
+    if let Some(note) = seed::moved(current, example) {
+        say::line(&note);
+    }
+    if current.document.server(seed::SERVER).is_some() {
+        say::line("Submit a report that takes ten seconds:");
+        say::line(&format!(
+            "  curl -s -H 'Content-Type: application/json' -d '{{\"arguments\":{{\"title\":\"tides\",\"duration_seconds\":10}}}}' http://{gateway}/api/threads/{THREAD}/tools/{}_submit_report",
+            seed::SERVER
+        ));
+    } else {
+        say::line("The config has no server 'example': the first address above lists what can be called.");
+    }
+    say::line("See what its thread was told:");
+    say::line(&format!("  curl -s http://{gateway}/api/threads/{THREAD}/events"));
+    say::line("Ctrl-C stops it; the next start goes on with what it left.");
+}
+
+impl Signals {
+    /// From now on, these signals do not end the process by themselves.
+    pub(crate) fn watch() -> anyhow::Result<Self> {
+        let watch = |kind| signal(kind).context("signals cannot be watched");
+        Ok(Self { interrupt: watch(SignalKind::interrupt())?, terminate: watch(SignalKind::terminate())? })
+    }
+
+    /// Returns when one comes.
+    pub(crate) async fn next(&mut self) {
+        tokio::select! {
+            _ = self.interrupt.recv() => {}
+            _ = self.terminate.recv() => {}
+        }
+    }
+}
