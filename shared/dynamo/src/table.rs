@@ -151,20 +151,17 @@ impl Table {
         }
     }
 
-    /// A transaction. Each attempt has a token of its own: a token that stayed the same would be refused as soon as a
-    /// later attempt asks at another time (`:now` is part of the request), and judging by the old image is right
-    /// without one.
+    /// A transaction. Each attempt has a token of its own, which the SDK makes: one that stayed the same would be refused
+    /// as soon as a later attempt asks at another time (`:now` is part of the request), one from a seeded [`Random`] as
+    /// soon as two tables share a seed; and judging by the old image is right without any.
     async fn transact(&self, operation: &'static str, writes: &[Write]) -> Result<Answer<()>, StoreError> {
         self.run(operation, |now| async move {
             let elements: Result<Vec<_>, _> =
                 writes.iter().map(|write| write.element(&self.name, now)).collect();
-            let mut token = [0; 16];
-            self.random.fill(&mut token);
             let output = self
                 .client
                 .transact_write_items()
                 .set_transact_items(Some(elements?))
-                .client_request_token(hex::encode(token))
                 .set_return_consumed_capacity(self.meter.wanted())
                 .send()
                 .await
