@@ -1,1 +1,28 @@
-//! Harness, user stories, simulation, conformance, tidy checks, benchmarks.
+//! What the acceptance tests are told in: a clock moved by hand, a table whose calls and costs are seen, the whole house
+//! with its example server, foreign servers, and the functions' own binaries under a Runtime API.
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::missing_panics_doc,
+    reason = "everything here serves tests: what does not hold ends them"
+)]
+
+mod answer;
+mod clock;
+mod console;
+mod example;
+mod logs;
+mod rows;
+mod table;
+pub mod world;
+
+pub use answer::{Answer, request, send};
+pub use clock::HandClock;
+pub use console::skipped;
+pub use example::ExampleServer;
+pub use logs::Logs;
+pub use rows::Rows;
+pub use table::{Calls, Cost, Costs, MeteredTable, second_engine, unique_table};
+pub use world::World;

@@ -4,8 +4,11 @@
     clippy::expect_used,
     clippy::panic,
     clippy::indexing_slicing,
-    missing_docs,
     reason = "everything here is a test or serves one: what does not hold ends it"
 )]
 
+mod conformance;
+mod http;
+mod story;
 mod tidy;
+mod units;

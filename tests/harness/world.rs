@@ -1,0 +1,173 @@
+//! The whole house with its example server, in verbs; time passes only when a test says so.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use aws_sdk_dynamodb::Client;
+use axum::Router;
+use http::Method;
+use pudu::engine::Engine;
+use pudu::house::{House, Plan, limits};
+use pudu::workers::tick;
+use pudu_app::limits::Limits;
+use pudu_app::worker::Report;
+use pudu_config::NoSecrets;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::answer::{Answer, request, send};
+use crate::clock::HandClock;
+use crate::example::ExampleServer;
+use crate::rows::Rows;
+
+const TABLE: &str = "pudu";
+const DOOR_KEY: &str = "the-key-of-this-door";
+
+/// A house over an embedded engine in a folder of its own, and the example server beside it.
+pub struct World {
+    /// The time.
+    pub clock: Arc<HandClock>,
+    /// The example server.
+    pub example: ExampleServer,
+    /// The public door.
+    pub gateway: Router,
+    /// The use cases.
+    pub house: House,
+    client: Client,
+    folder: TempDir,
+}
+
+impl World {
+    /// A new house that knows the example server.
+    pub async fn new() -> Self {
+        let world = Self::without_servers().await;
+        assert!(world.house.seed(&world.example.url()).await.unwrap());
+        world
+    }
+
+    /// A new house in whose table nothing was ever stored; its example server runs all the same.
+    pub async fn without_servers() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let clock = Arc::new(HandClock::default());
+        let example = ExampleServer::start(folder.path(), clock.clone()).await;
+        Self::open(folder, clock, example).await
+    }
+
+    /// The process ends and another one opens the same folder; the example server goes on.
+    pub async fn restarted(self) -> Self {
+        let Self { clock, example, gateway, house, client, folder } = self;
+        drop((gateway, house, client));
+        Self::open(folder, clock, example).await
+    }
+
+    async fn open(folder: TempDir, clock: Arc<HandClock>, example: ExampleServer) -> Self {
+        let client = Engine::open(&folder.path().join("table")).unwrap().client();
+        let house = house(client.clone(), &folder, clock.clone());
+        house.create_table().await.unwrap();
+        let gateway = house.gateway();
+        Self { clock, example, gateway, house, client, folder }
+    }
+
+    /// Another process on the same table, as in the cloud.
+    pub fn second_house(&self) -> House {
+        house(self.client.clone(), &self.folder, self.clock.clone())
+    }
+
+    /// Lets time pass.
+    pub fn advance(&self, seconds: u64) {
+        self.clock.advance(Duration::from_secs(seconds));
+    }
+
+    /// A request to the gateway.
+    pub async fn call(&self, method: Method, path: &str, body: Option<&Value>) -> Answer {
+        send(&self.gateway, request(method, path, body)).await
+    }
+
+    /// What a GET brings.
+    pub async fn get(&self, path: &str) -> Value {
+        self.call(Method::GET, path, None).await.expect(200)
+    }
+
+    /// Sends a server map.
+    pub async fn put_config(&self, servers: &Value) -> Answer {
+        self.call(Method::PUT, "/api/mcp/config", Some(&json!({ "mcp_servers": servers }))).await
+    }
+
+    /// Calls a tool in a thread.
+    pub async fn invoke(&self, thread: &str, tool: &str, arguments: &Value) -> Answer {
+        let path = format!("/api/threads/{thread}/tools/{tool}");
+        self.call(Method::POST, &path, Some(&json!({ "arguments": arguments }))).await
+    }
+
+    /// Submits a report and returns its local id.
+    pub async fn submit(&self, thread: &str, arguments: &Value) -> String {
+        let answer = self.invoke(thread, "example_submit_report", arguments).await.expect(200);
+        answer["task_id"].as_str().unwrap().to_owned()
+    }
+
+    /// A task as the gateway shows it.
+    pub async fn task(&self, thread: &str, id: &str) -> Value {
+        self.get(&format!("/api/threads/{thread}/mcp-tasks/{id}")).await
+    }
+
+    /// Asks for a task to be cancelled.
+    pub async fn cancel(&self, thread: &str, id: &str) -> Value {
+        let path = format!("/api/threads/{thread}/mcp-tasks/{id}/cancel");
+        self.call(Method::POST, &path, None).await.expect(200)
+    }
+
+    /// What a thread was told: the status that each event tells, oldest first.
+    pub async fn told(&self, thread: &str) -> Vec<String> {
+        let events = self.get(&format!("/api/threads/{thread}/events")).await;
+        let status = |event: &Value| event["event"]["status"].as_str().unwrap().to_owned();
+        events.as_array().unwrap().iter().map(status).collect()
+    }
+
+    /// One tick of the poller.
+    pub async fn tick_poller(&self) -> Report {
+        poll(&self.house).await
+    }
+
+    /// One tick of the notifier.
+    pub async fn tick_notifier(&self) -> Report {
+        notify(&self.house).await
+    }
+
+    /// The table past all stores.
+    pub async fn rows(&self) -> Rows {
+        Rows::scan(&self.client, TABLE).await
+    }
+
+    /// Ends the story: nothing is left that a worker would still have to do, now or ever.
+    pub async fn nothing_is_pending(&self) {
+        self.advance(3600);
+        assert_eq!(
+            (self.tick_poller().await, self.tick_notifier().await),
+            (Report::default(), Report::default())
+        );
+        let text = self.rows().await.text();
+        let waiting: Vec<&str> =
+            text.lines().filter(|l| l.starts_with("due_pk=") || l.starts_with("lo=")).collect();
+        assert!(waiting.is_empty(), "{waiting:?}");
+    }
+}
+
+fn house(client: Client, folder: &TempDir, clock: Arc<HandClock>) -> House {
+    let seal_key = folder.path().join("seal.key");
+    let plan = Plan::new(client, TABLE.to_owned(), seal_key, DOOR_KEY.to_owned());
+    // No lingering: a tick does what is due now and ends, so that a test says when time passes.
+    let limits = Limits { linger: Duration::ZERO, ..limits(Duration::from_secs(120)) };
+    House::new(Plan { clock, limits, secrets: Arc::new(NoSecrets), ..plan }).unwrap()
+}
+
+/// One tick of a house's poller.
+pub async fn poll(house: &House) -> Report {
+    let tick = tick("task-poller", house.clock().as_ref(), house.random().as_ref());
+    house.poller("poller").handle(tick).await
+}
+
+/// One tick of a house's notifier.
+pub async fn notify(house: &House) -> Report {
+    let tick = tick("notifier", house.clock().as_ref(), house.random().as_ref());
+    house.notifier("notifier").handle(tick).await
+}

@@ -1,0 +1,18 @@
+//! The gateway over the whole house: what callers get, and what bad input gets.
+
+mod bad_input;
+mod canary;
+mod config;
+mod random;
+mod tasks;
+mod tools;
+
+use tokio::net::TcpListener;
+
+/// The URL of a server that certainly does not run.
+async fn dead_url() -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let addr = listener.local_addr().unwrap();
+    drop(listener);
+    format!("http://{addr}/mcp")
+}
