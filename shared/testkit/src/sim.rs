@@ -56,6 +56,13 @@ impl Default for Settings {
     }
 }
 
+impl Settings {
+    /// A smaller world, for a table that takes real time to answer.
+    pub fn small() -> Self {
+        Self { submissions: 3, rough: Duration::from_secs(60), ..Self::default() }
+    }
+}
+
 /// What a run showed.
 #[derive(Debug)]
 pub struct Outcome {
@@ -92,7 +99,7 @@ pub fn run<B: Backend>(
     seed: u64,
     settings: &Settings,
     keep_trace: bool,
-    backend: impl FnOnce(&VirtualClock, &SeededRandom) -> Result<B, String>,
+    backend: impl AsyncFnOnce(&VirtualClock, &SeededRandom) -> Result<B, String>,
 ) -> Result<Outcome, String> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_time()
@@ -106,7 +113,7 @@ pub fn run<B: Backend>(
         let plans = random.fork();
         let longest = settings.rough * 2;
         let server = FakeServer::new(Arc::new(clock), move |number| plan(&plans, number, longest));
-        let backend = backend(&clock, &random)?;
+        let backend = backend(&clock, &random).await?;
         let world = Arc::new(World {
             settings: settings.clone(),
             clock,

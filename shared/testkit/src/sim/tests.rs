@@ -6,7 +6,7 @@ use crate::table::{FakeTable, Flaw};
 const SEARCHED: u64 = 400;
 
 fn run_with(seed: u64, mutant: Option<Mutant>, flaw: Option<Flaw>) -> Outcome {
-    run(seed, &Settings::default(), false, |clock, random| {
+    run(seed, &Settings::default(), false, async |clock, random| {
         let table = FakeTable::lagging(Arc::new(*clock), random.millis(0..2_000));
         let table = match flaw {
             Some(flaw) => table.with_flaw(flaw),
