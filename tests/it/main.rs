@@ -9,6 +9,7 @@
 
 mod conformance;
 mod http;
+mod peers;
 mod story;
 mod tidy;
 mod units;
