@@ -51,7 +51,9 @@ impl Configs {
         if self.current().await?.number != 0 {
             return Ok(false);
         }
-        Ok(self.append(0, document).await? == Moved::Done)
+        let stored = self.append(0, document).await? == Moved::Done;
+        self.refreshed().await?;
+        Ok(stored)
     }
 
     async fn change(
