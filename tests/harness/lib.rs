@@ -12,10 +12,13 @@
 mod answer;
 mod clock;
 mod console;
+pub mod dynamo_backend;
 mod example;
+mod function;
 mod logs;
 mod peer;
 mod rows;
+mod runtime_api;
 mod table;
 pub mod world;
 
@@ -23,6 +26,7 @@ pub use answer::{Answer, request, send};
 pub use clock::HandClock;
 pub use console::skipped;
 pub use example::ExampleServer;
+pub use function::{Function, Start};
 pub use logs::Logs;
 pub use peer::Peer;
 pub use rows::Rows;

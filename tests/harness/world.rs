@@ -1,5 +1,6 @@
 //! The whole house with its example server, in verbs; time passes only when a test says so.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -58,6 +59,11 @@ impl World {
         let Self { clock, example, gateway, house, client, folder } = self;
         drop((gateway, house, client));
         Self::open(folder, clock, example).await
+    }
+
+    /// Where the table is.
+    pub fn data_dir(&self) -> PathBuf {
+        self.folder.path().join("table")
     }
 
     async fn open(folder: TempDir, clock: Arc<HandClock>, example: ExampleServer) -> Self {

@@ -9,6 +9,7 @@
 
 mod conformance;
 mod http;
+mod lambda;
 mod peers;
 mod story;
 mod tidy;

@@ -4,7 +4,9 @@ use std::time::Duration;
 
 use acceptance::World;
 use acceptance::world::{notify, poll};
+use pudu_app::ports::{Clock, TaskStore};
 use pudu_app::worker::Report;
+use pudu_domain::{Lane, Lease, Owner, TaskId, TaskKey, ThreadId, ThreadKey};
 use serde_json::{Value, json};
 
 const ONE: Report = Report { worked: 1, refused: 0, failed: 0, scans_failed: 0 };
@@ -231,5 +233,31 @@ async fn a_task_of_a_server_that_was_removed_waits_for_it() {
     world.tick_poller().await;
     assert_eq!(world.task("t1", &id).await["status"], "completed");
     world.tick_notifier().await;
+    world.nothing_is_pending().await;
+}
+
+#[tokio::test]
+async fn what_a_killed_poller_had_claimed_is_taken_up_when_its_lease_ends() {
+    let world = World::new().await;
+    let id = world.submit("t1", &json!({"title": "Deer", "duration_seconds": 1})).await;
+    world.advance(5);
+    let thread = ThreadKey { user: world.house.user.clone(), thread: ThreadId::parse("t1").unwrap() };
+    let key = TaskKey { thread, id: TaskId::parse(id.as_str()).unwrap() };
+    let lease = Lease { owner: Owner::new("killed", 1), until: world.clock.now() + Duration::from_secs(120) };
+    let claimed = TaskStore::claim(world.house.table.as_ref(), &key, Lane::Poll, lease).await.unwrap();
+    assert!(claimed.is_some());
+    // It dies here. The index still shows the task; nobody can take it until the lease is over, then one does.
+    assert_eq!(world.tick_poller().await, Report { refused: 1, ..NOTHING });
+    world.advance(120);
+    assert_eq!(
+        world.tick_poller().await,
+        Report { refused: 1, ..NOTHING },
+        "the last instant is still the holder's"
+    );
+    world.advance(6);
+    assert_eq!(world.tick_poller().await, ONE);
+    world.tick_notifier().await;
+    assert_eq!(world.told("t1").await, ["completed"]);
+    assert_eq!(world.example.inside().log().status_calls, 1);
     world.nothing_is_pending().await;
 }

@@ -6,6 +6,7 @@ use acceptance::{Answer, World, request, send};
 use axum::Router;
 use axum::body::Body;
 use http::{Method, Request, header};
+use pudu::engine::Engine;
 use pudu::house::{House, Plan};
 use pudu_testkit::ManualClock;
 use serde_json::json;
@@ -244,4 +245,16 @@ async fn an_unknown_place_and_a_wrong_method_say_so() {
     world.call(Method::DELETE, "/api/mcp/config", None).await.refused(405);
     world.call(Method::GET, TOOL, None).await.refused(405);
     world.call(Method::GET, "/api/threads/t1/tools/%ff", None).await;
+}
+
+#[tokio::test]
+async fn a_second_process_on_the_same_folder_is_told_so_and_the_first_keeps_running() {
+    let world = World::new().await;
+    let error = Engine::open(&world.data_dir()).unwrap_err().to_string();
+    let folder = world.data_dir().display().to_string();
+    let own = std::process::id().to_string();
+    for word in [folder.as_str(), "in use", own.as_str(), "--data-dir"] {
+        assert!(error.contains(word), "{word} is not in: {error}");
+    }
+    world.invoke("t1", "example_echo", &json!({"text": "still here"})).await.expect(200);
 }

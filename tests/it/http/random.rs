@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use serde_json::{Value, json};
 
-const CASES: u32 = 400;
+const CASES: u32 = 1000;
 
 /// Words that lead deeper into the code than noise does.
 const WORDS: [&str; 30] = [
@@ -89,33 +89,37 @@ fn segment(sensible: &'static str) -> impl Strategy<Value = String> {
     prop_oneof![4 => Just(sensible.to_owned()), 1 => encoded, 1 => "[a-zA-Z0-9_~.-]{0,70}"]
 }
 
-fn path() -> impl Strategy<Value = String> {
+/// A method and a path, mostly of a route that exists.
+fn place() -> impl Strategy<Value = (Method, String)> {
     let thread = || segment("t1");
     let id = || segment("mcp-task-00000000000000000000000000000001");
     let query = || prop_oneof![2 => Just(String::new()), 1 => "[?](limit|x)=[0-9a-z%-]{0,6}"];
-    prop_oneof![
-        1 => Just("/healthz".to_owned()),
-        1 => Just("/api/tools".to_owned()),
-        3 => Just("/api/mcp/config".to_owned()),
-        3 => (thread(), segment("example_echo")).prop_map(|(t, name)| format!("/api/threads/{t}/tools/{name}")),
-        2 => (thread(), segment("example_submit_report")).prop_map(|(t, name)| format!("/api/threads/{t}/tools/{name}")),
-        1 => (thread(), query()).prop_map(|(t, query)| format!("/api/threads/{t}/mcp-tasks{query}")),
-        1 => (thread(), query()).prop_map(|(t, query)| format!("/api/threads/{t}/events{query}")),
-        1 => (thread(), id()).prop_map(|(t, id)| format!("/api/threads/{t}/mcp-tasks/{id}")),
-        1 => (thread(), id()).prop_map(|(t, id)| format!("/api/threads/{t}/mcp-tasks/{id}/cancel")),
-        1 => segment("api").prop_map(|any| format!("/{any}")),
-    ]
-}
-
-fn method() -> impl Strategy<Value = Method> {
-    proptest::sample::select(vec![
+    let tool = |name| {
+        (thread(), segment(name))
+            .prop_map(|(t, name)| (Method::POST, format!("/api/threads/{t}/tools/{name}")))
+    };
+    let route = prop_oneof![
+        1 => Just((Method::GET, "/healthz".to_owned())),
+        1 => Just((Method::GET, "/api/tools".to_owned())),
+        1 => Just((Method::GET, "/api/mcp/config".to_owned())),
+        8 => Just((Method::PUT, "/api/mcp/config".to_owned())),
+        5 => tool("example_echo"),
+        4 => tool("example_submit_report"),
+        2 => (thread(), query()).prop_map(|(t, query)| (Method::GET, format!("/api/threads/{t}/mcp-tasks{query}"))),
+        2 => (thread(), query()).prop_map(|(t, query)| (Method::GET, format!("/api/threads/{t}/events{query}"))),
+        2 => (thread(), id()).prop_map(|(t, id)| (Method::GET, format!("/api/threads/{t}/mcp-tasks/{id}"))),
+        2 => (thread(), id()).prop_map(|(t, id)| (Method::POST, format!("/api/threads/{t}/mcp-tasks/{id}/cancel"))),
+        1 => segment("api").prop_map(|any| (Method::GET, format!("/{any}"))),
+    ];
+    let any = proptest::sample::select(vec![
         Method::GET,
         Method::PUT,
-        Method::PUT,
-        Method::POST,
         Method::POST,
         Method::DELETE,
-    ])
+        Method::OPTIONS,
+    ]);
+    (route, proptest::option::weighted(0.1, any))
+        .prop_map(|((method, path), other)| (other.unwrap_or(method), path))
 }
 
 fn kind() -> impl Strategy<Value = String> {
@@ -127,7 +131,7 @@ fn no_input_gives_a_500() {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
     let world = runtime.block_on(World::new());
     let mut runner = TestRunner::new(Config { cases: CASES, failure_persistence: None, ..Config::default() });
-    let tested = runner.run(&(method(), path(), kind(), body()), |(method, path, kind, body)| {
+    let tested = runner.run(&(place(), kind(), body()), |((method, path), kind, body)| {
         let Ok(request) = Request::builder()
             .method(method)
             .uri(&path)

@@ -1,0 +1,154 @@
+//! The three binaries as the platform runs them: each a process with an environment, a Runtime API, and a table behind HTTP.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use acceptance::{ExampleServer, Function, Start};
+use pudu::engine::{Endpoint, Engine};
+use pudu::workers::tick;
+use pudu_dynamo::schema;
+use pudu_lambda::clock::SystemClock;
+use pudu_lambda::random::OsRandom;
+use pudu_lambda::settings;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+const TABLE: &str = "pudu-lambda";
+const GATEWAY: &str = "pudu-gateway";
+const POLLER: &str = "pudu-task-poller";
+const NOTIFIER: &str = "pudu-notifier";
+
+/// The template's longest time limit.
+const TIMEOUT: Duration = Duration::from_secs(180);
+
+/// A table and a folder, and no process yet.
+struct Cloud {
+    folder: TempDir,
+    endpoint: Endpoint,
+}
+
+impl Cloud {
+    async fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let engine = Engine::in_memory().unwrap();
+        schema::create_table(&engine.client(), TABLE, &SystemClock).await.unwrap();
+        let endpoint = engine.serve("127.0.0.1:0".parse().unwrap(), "test-key").await.unwrap();
+        Self { folder, endpoint }
+    }
+
+    fn table(&self) -> Vec<(&'static str, String)> {
+        let mut environment = self.endpoint.environment().to_vec();
+        environment.push((settings::TABLE, TABLE.to_owned()));
+        environment
+    }
+
+    fn table_and_key(&self) -> Vec<(&'static str, String)> {
+        let file = self.folder.path().join("seal.key").to_str().unwrap().to_owned();
+        [self.table(), vec![(settings::SEAL_KEY_FILE, file)]].concat()
+    }
+
+    async fn start(&self, package: &str, environment: Vec<(&'static str, String)>) -> Function {
+        Start { package, environment, folder: self.folder.path() }.run().await
+    }
+}
+
+/// What the scheduler sends.
+fn scheduled(function: &str) -> Value {
+    tick(function, &SystemClock, &OsRandom).payload
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_functions_do_the_whole_job() {
+    let cloud = Cloud::new().await;
+    let example = ExampleServer::start(cloud.folder.path(), Arc::new(SystemClock)).await;
+    let mut gateway = cloud.start(GATEWAY, cloud.table_and_key()).await;
+    assert_eq!(gateway.request("GET", "/healthz", None).await.1["config_revision"], 0);
+
+    let toolset = json!({
+        "name": "report", "submit_tool": "submit_report", "status_tool": "get_report_status", "cancel_tool": "cancel_report",
+    });
+    let entry = json!({
+        "type": "http", "url": example.url(), "headers": {"X-Secret": "canary-of-the-functions"}, "task_toolsets": [toolset],
+    });
+    let put = json!({"mcp_servers": {"example": entry}});
+    let (status, shown) = gateway.request("PUT", "/api/mcp/config", Some(&put)).await;
+    assert_eq!(
+        (status, &shown["mcp_servers"]["example"]["headers"]["X-Secret"]),
+        (200, &json!("***")),
+        "{shown}"
+    );
+
+    let call = json!({"arguments": {"text": "größer"}});
+    let (status, echoed) = gateway.request("POST", "/api/threads/t1/tools/example_echo", Some(&call)).await;
+    assert_eq!((status, &echoed["structuredContent"]["text"]), (200, &json!("größer")), "{echoed}");
+
+    let call = json!({"arguments": {"title": "Deer", "duration_seconds": 1}});
+    let path = "/api/threads/t1/tools/example_submit_report";
+    let (status, submitted) = gateway.request("POST", path, Some(&call)).await;
+    assert_eq!((status, &submitted["status"]), (200, &json!("submitted")), "{submitted}");
+    let task = format!("/api/threads/t1/mcp-tasks/{}", submitted["task_id"].as_str().unwrap());
+
+    // The first poll is due five seconds after the submission: the poller waits for what is that close.
+    let mut poller = cloud.start(POLLER, cloud.table_and_key()).await;
+    let report = poller.invoke(scheduled(POLLER), TIMEOUT).await;
+    assert_eq!(report, json!({"worked": 1, "refused": 0, "failed": 0, "scans_failed": 0}));
+    let (_, seen) = gateway.request("GET", &task, None).await;
+    assert_eq!((&seen["status"], &seen["result"]["title"]), (&json!("completed"), &json!("Deer")), "{seen}");
+    assert_eq!(gateway.request("GET", "/api/threads/t1/events", None).await, (200, json!([])));
+
+    // The notifier calls no server: it has no key.
+    let mut notifier = cloud.start(NOTIFIER, cloud.table()).await;
+    let report = notifier.invoke(scheduled(NOTIFIER), TIMEOUT).await;
+    assert_eq!(report, json!({"worked": 1, "refused": 0, "failed": 0, "scans_failed": 0}));
+    let (_, events) = gateway.request("GET", "/api/threads/t1/events?limit=10", None).await;
+    assert_eq!(events.as_array().unwrap().len(), 1, "{events}");
+    assert_eq!(events[0]["event"]["result"]["title"], "Deer");
+
+    // A tick that comes again finds nothing, in the same process that was frozen in between.
+    let nothing = json!({"worked": 0, "refused": 0, "failed": 0, "scans_failed": 0});
+    assert_eq!(poller.invoke(scheduled(POLLER), TIMEOUT).await, nothing);
+    assert_eq!(notifier.invoke(scheduled(NOTIFIER), TIMEOUT).await, nothing);
+    assert_eq!(gateway.request("GET", "/api/threads/t1/events", None).await.1, events);
+
+    for function in [&gateway, &poller, &notifier] {
+        let log = function.log();
+        assert!(!log.contains("canary-of-the-functions") && !log.contains("\"ERROR\""), "{log}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn bad_input_is_the_same_behind_a_function_url() {
+    let cloud = Cloud::new().await;
+    let mut gateway = cloud.start(GATEWAY, cloud.table_and_key()).await;
+    let call = json!({"arguments": {}});
+    assert_eq!(gateway.request("POST", "/api/threads/t1/tools/nobody_has_it", Some(&call)).await.0, 404);
+    assert_eq!(gateway.request("POST", "/api/threads/a.b/tools/nobody_has_it", Some(&call)).await.0, 422);
+    assert_eq!(gateway.request("PUT", "/api/mcp/config", Some(&json!([]))).await.0, 422);
+    let large = json!({"mcp_servers": {}, "more": "x".repeat(1024 * 1024)});
+    assert_eq!(gateway.request("PUT", "/api/mcp/config", Some(&large)).await.0, 413);
+    assert_eq!(gateway.request("GET", "/api/mcp/config", None).await, (200, json!({"mcp_servers": {}})));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_missing_setting_ends_the_process_with_its_name() {
+    let cloud = Cloud::new().await;
+    let without_table = cloud.endpoint.environment().to_vec();
+    for package in [GATEWAY, POLLER, NOTIFIER] {
+        let mut function = cloud.start(package, without_table.clone()).await;
+        let status = function.ended(Duration::from_secs(30)).await;
+        assert!(
+            !status.success() && function.log().contains(settings::TABLE),
+            "{package}: {}",
+            function.log()
+        );
+    }
+    for package in [GATEWAY, POLLER] {
+        let mut function = cloud.start(package, cloud.table()).await;
+        let status = function.ended(Duration::from_secs(30)).await;
+        assert!(
+            !status.success() && function.log().contains(settings::SEAL_KMS_KEY),
+            "{package}: {}",
+            function.log()
+        );
+    }
+}
