@@ -2,7 +2,6 @@
 //!
 //! A seed that breaks a promise is printed with the promise and the evidence; `--from SEED --seeds 1 --trace` shows its calls.
 #![expect(clippy::print_stdout, reason = "a command whose output is its result")]
-#![expect(clippy::disallowed_methods, reason = "a composition root: it starts one thread per core")]
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -80,14 +79,19 @@ fn take(next: &AtomicU64, arguments: &Arguments) -> Option<u64> {
 fn run(seed: u64, arguments: &Arguments) -> Result<Outcome, String> {
     match arguments.table {
         Table::Fake => sim::run(seed, &Settings::default(), arguments.trace, async |clock, random| {
-            Ok(FakeBackend { table: FakeTable::lagging(Arc::new(*clock), random.millis(0..5_000)), mutant: None })
+            Ok(FakeBackend {
+                table: FakeTable::lagging(Arc::new(*clock), random.millis(0..5_000)),
+                mutant: None,
+            })
         }),
         Table::Dynamo => sim::run(seed, &Settings::small(), arguments.trace, DynamoBackend::new),
     }
 }
 
 fn report(seed: u64, outcome: Result<Outcome, String>, arguments: &Arguments, totals: &Totals) {
-    let add = |to: &AtomicU64, number: usize| to.fetch_add(u64::try_from(number).unwrap_or(u64::MAX), Ordering::SeqCst);
+    let add = |to: &AtomicU64, number: usize| {
+        to.fetch_add(u64::try_from(number).unwrap_or(u64::MAX), Ordering::SeqCst)
+    };
     match outcome {
         Ok(outcome) => {
             for line in &outcome.lines {

@@ -7,10 +7,13 @@
     reason = "everything here is a test or serves one: what does not hold ends it"
 )]
 
+mod catalog;
 mod conformance;
 mod http;
 mod lambda;
 mod peers;
+mod simulation;
 mod story;
+mod submit;
 mod tidy;
 mod units;

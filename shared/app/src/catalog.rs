@@ -271,6 +271,3 @@ fn described(tool: &RawTool, role: &Role) -> String {
     );
     if original.is_empty() { durable } else { format!("{original}\n\n{durable}") }
 }
-
-#[cfg(test)]
-mod tests;

@@ -7,6 +7,7 @@ pub mod clock;
 pub mod conformance;
 pub mod fixture;
 pub mod gate;
+mod keys;
 mod lock;
 pub mod mutant;
 pub mod random;
@@ -17,6 +18,7 @@ pub mod trace;
 
 pub use clock::{ManualClock, VirtualClock};
 pub use gate::{Fate, Gate, Gated, Script};
+pub use keys::FixedKeys;
 pub use mutant::Mutant;
 pub use random::SeededRandom;
 pub use server::FakeServer;

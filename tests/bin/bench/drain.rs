@@ -17,7 +17,8 @@ use pudu_app::worker::Work;
 use pudu_config::{Document, NoSecrets};
 use pudu_domain::task::{Command, Context as Facts, Delivery, Intent, decide, intend};
 use pudu_domain::{
-    Lease, Payload, Policy, RemoteTaskId, ServerName, Snapshot, Status, TaskKey, TaskName, ThreadId, ThreadKey, UserId,
+    Lease, Payload, Policy, RemoteTaskId, ServerName, Snapshot, Status, TaskKey, TaskName, ThreadId,
+    ThreadKey, UserId,
 };
 use pudu_dynamo::Table;
 use pudu_lambda::clock::SystemClock;
@@ -48,7 +49,8 @@ pub(crate) async fn run(out: &mut impl FnMut(Row)) -> anyhow::Result<()> {
 
 async fn one(kind: &'static str, size: usize) -> anyhow::Result<Row> {
     let folder = tempfile::tempdir()?;
-    let engine = if kind == "disk" { Engine::open(&folder.path().join("data"))? } else { Engine::in_memory()? };
+    let engine =
+        if kind == "disk" { Engine::open(&folder.path().join("data"))? } else { Engine::in_memory()? };
     let (clock, random): (Arc<dyn Clock>, Arc<dyn Random>) = (Arc::new(SystemClock), Arc::new(OsRandom));
     let client = engine.client();
     pudu_dynamo::schema::create_table(&client, "pudu", clock.as_ref()).await?;
@@ -79,7 +81,8 @@ async fn one(kind: &'static str, size: usize) -> anyhow::Result<Row> {
     let wiring = Wiring::new(ports, Policy::default(), limits, "bench".to_owned());
     wiring.configs.seed(&config(&url)?).await?;
     let current = wiring.configs.current().await?;
-    let identity = wiring.configs.identity(current.servers.get(SERVER).context("the server is configured")?)?;
+    let identity =
+        wiring.configs.identity(current.servers.get(SERVER).context("the server is configured")?)?;
     seed(&example, &table, size, &identity).await?;
 
     let before = example.log().status_calls;
@@ -163,7 +166,8 @@ async fn due_task(example: &Example, table: &Table, number: usize, identity: Str
         // Long ago, so that the first poll is due at once.
         started_at: pudu_domain::Timestamp::from_millis(0),
     };
-    let change = decide(&born.task, tracked, SystemClock.now(), facts)?.context("a submit changes the task")?;
+    let change =
+        decide(&born.task, tracked, SystemClock.now(), facts)?.context("a submit changes the task")?;
     table.commit(&change).await?;
     Ok(())
 }

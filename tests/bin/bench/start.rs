@@ -28,7 +28,8 @@ pub(crate) async fn run(out: &mut impl FnMut(Row)) -> anyhow::Result<()> {
         let size = std::fs::metadata(&binary)?.len();
         let (mut millis, mut resident) = (Vec::new(), 0.0_f64);
         for number in 0..STARTS {
-            let (took, kilobytes) = start(&binary, folder.path()).await.with_context(|| format!("starting {name}"))?;
+            let (took, kilobytes) =
+                start(&binary, folder.path()).await.with_context(|| format!("starting {name}"))?;
             if number >= WARM_UP {
                 millis.push(took.as_secs_f64() * 1000.0);
                 resident = resident.max(kilobytes / 1024.0);
@@ -100,7 +101,10 @@ async fn first_request(listener: &TcpListener) -> anyhow::Result<()> {
         anyhow::ensure!(read > 0, "it hung up");
         head.extend_from_slice(buffer.get(..read).unwrap_or_default());
     }
-    anyhow::ensure!(head.starts_with(b"GET /2018-06-01/runtime/invocation/next"), "it asked for something else");
+    anyhow::ensure!(
+        head.starts_with(b"GET /2018-06-01/runtime/invocation/next"),
+        "it asked for something else"
+    );
     Ok(())
 }
 

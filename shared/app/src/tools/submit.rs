@@ -49,8 +49,10 @@ impl Tools {
         arguments: Map<String, Value>,
     ) -> Result<Submitted, InvokeError> {
         let unusable = |problem: String| InvokeError::Unusable { server: server.name.clone(), problem };
-        let driver =
-            self.drivers.get(ORDINARY_TOOLS).ok_or_else(|| unusable(format!("there is no driver '{ORDINARY_TOOLS}'")))?;
+        let driver = self
+            .drivers
+            .get(ORDINARY_TOOLS)
+            .ok_or_else(|| unusable(format!("there is no driver '{ORDINARY_TOOLS}'")))?;
         let started_at = self.settle.clock.now();
         let limit = server.call_timeout().min(self.limits.front_door);
         let intent = Intent {
@@ -115,6 +117,7 @@ impl Tools {
             return self.refuse(attempt, refusal).await;
         }
         let mut failure = None;
+        let mut unrecorded = false;
         for _ in 0..RECORDINGS {
             let command = Command::RecordSubmit {
                 remote: submission.remote.clone(),
@@ -129,30 +132,32 @@ impl Tools {
             }
             match self.read_back(&attempt, &submission).await {
                 Ok(ReadBack::Tracked(task)) => return Ok(attempt.submitted(&task)),
-                Ok(ReadBack::StillOurs(task)) => attempt.task = task,
+                Ok(ReadBack::StillOurs(task)) => (attempt.task, unrecorded) = (task, true),
                 Ok(ReadBack::Gone) => {
-                    let late = "the answer came after the submitter's time was over".to_owned();
-                    let message = failure.map_or(late, |error| error.to_string());
-                    let server = attempt.server.name.clone();
-                    return Err(match self.undo(&attempt, Some(submission.remote.as_str()), message).await {
-                        Refusal::Refused(message) => InvokeError::NotTaken { server, message },
-                        Refusal::Unknown(message) => InvokeError::Uncertain {
-                            server,
-                            task_id: attempt.task.key.id.to_string(),
-                            message,
-                        },
-                    });
+                    unrecorded = true;
+                    break;
                 }
-                Err(error) => failure = Some(error),
+                Err(error) => (failure, unrecorded) = (Some(error), false),
             }
         }
-        // The table cannot be asked: the handle may be stored, so nothing is undone. If it is not, recovery tells the
-        // thread when the submitter's time is over.
-        Err(InvokeError::Uncertain {
-            server: attempt.server.name.clone(),
-            task_id: attempt.task.key.id.to_string(),
-            message: failure.map_or_else(|| "the table did not say".to_owned(), |error| error.to_string()),
-        })
+        if !unrecorded {
+            // The table cannot be asked: the handle may be stored, so nothing is undone. If it is not, recovery tells
+            // the thread when the submitter's time is over.
+            return Err(attempt.uncertain(failure.map_or_else(String::new, |error| error.to_string())));
+        }
+        let late = || "the answer came after the submitter's time was over".to_owned();
+        let message = failure.as_ref().map_or_else(late, ToString::to_string);
+        match self.undo(&attempt, Some(submission.remote.as_str()), message).await {
+            Refusal::Unknown(message) => Err(attempt.uncertain(message)),
+            undone @ Refusal::Refused(_) => {
+                // The table's own failure is what the caller hears, now that nothing is left of the submission.
+                let refused = self.refuse(attempt, undone).await;
+                match failure {
+                    Some(error) => Err(error.into()),
+                    None => refused,
+                }
+            }
+        }
     }
 
     async fn read_back(
@@ -200,13 +205,15 @@ impl Tools {
 
     /// Records that nothing came of it. If that fails too, recovery does it when the submitter's time is over.
     async fn refuse(&self, attempt: Attempt<'_>, refusal: Refusal) -> Result<Submitted, InvokeError> {
-        let (server, task_id) = (attempt.server.name.clone(), attempt.task.key.id.to_string());
         let command = Command::RecordRefusal(refusal.clone());
+        let error = match refusal {
+            Refusal::Refused(message) => {
+                InvokeError::NotTaken { server: attempt.server.name.clone(), message }
+            }
+            Refusal::Unknown(message) => attempt.uncertain(message),
+        };
         log_unrecorded(self.settle.held(attempt.task, &attempt.spec, command).await);
-        Err(match refusal {
-            Refusal::Refused(message) => InvokeError::NotTaken { server, message },
-            Refusal::Unknown(message) => InvokeError::Uncertain { server, task_id, message },
-        })
+        Err(error)
     }
 }
 
@@ -218,6 +225,14 @@ enum ReadBack {
 }
 
 impl Attempt<'_> {
+    fn uncertain(&self, message: String) -> InvokeError {
+        InvokeError::Uncertain {
+            server: self.server.name.clone(),
+            task_id: self.task.key.id.to_string(),
+            message,
+        }
+    }
+
     fn submitted(&self, task: &Task) -> Submitted {
         Submitted {
             task_id: task.key.id.to_string(),

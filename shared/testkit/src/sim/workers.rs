@@ -3,14 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use async_trait::async_trait;
 use pudu_app::deadline::Deadline;
 use pudu_app::drivers::Drivers;
 use pudu_app::limits::Limits;
-use pudu_app::ports::{Clock, McpClient, Random, SealKeyError, SealKeys, TaskDriver};
+use pudu_app::ports::{Clock, McpClient, Random, TaskDriver};
 use pudu_app::wiring::{Ports, Wiring};
 use pudu_app::worker::Work;
-use pudu_config::{Document, NoSecrets, SealKey};
+use pudu_config::{Document, NoSecrets};
 use pudu_domain::Policy;
 use tokio::task::JoinSet;
 
@@ -19,17 +18,8 @@ use super::backend::Backend;
 use crate::clock::VirtualClock;
 use crate::fixture;
 use crate::gate::{Gate, Gated, Open};
+use crate::keys::FixedKeys;
 use crate::random::SeededRandom;
-
-/// The sealing key of every world.
-struct FixedKey;
-
-#[async_trait]
-impl SealKeys for FixedKey {
-    async fn current(&self) -> Result<SealKey, SealKeyError> {
-        Ok(SealKey::new([7; 32]))
-    }
-}
 
 /// The limits of every worker here: a lease short enough to run out now and then.
 pub(super) fn limits() -> Limits {
@@ -67,7 +57,7 @@ impl<B: Backend> World<B> {
             notes: stores.notes,
             due: stores.due,
             config: stores.config,
-            keys: Arc::new(FixedKey),
+            keys: Arc::new(FixedKeys),
             secrets: Arc::new(NoSecrets),
             mcp: Arc::new(Gated::new(client, gate.clone())),
             drivers: Drivers::new(vec![Arc::new(Gated::new(driver, gate.clone()))]),

@@ -1,0 +1,207 @@
+//! One catalogue of many servers: what one does wrong hides nothing of another (reference 3, vectors 20 to 27).
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use pudu_app::catalog::{Catalog, Catalogue, NotFound, Role, ServerState};
+use pudu_app::configs::Configs;
+use pudu_app::ports::{CallError, CallFault, Clock, McpClient, RawTool};
+use pudu_config::{NoSecrets, Server};
+use pudu_testkit::{FakeTable, FixedKeys, Gate, SeededRandom, VirtualClock};
+use serde_json::{Map, Value, json};
+
+/// Servers that list what a map says; one that is not in it never answers.
+struct Lists {
+    tools: BTreeMap<&'static str, Result<Vec<&'static str>, &'static str>>,
+    asked: AtomicUsize,
+    clock: VirtualClock,
+}
+
+#[async_trait]
+impl McpClient for Lists {
+    async fn list_tools(&self, server: &Server, limit: Duration) -> Result<Vec<RawTool>, CallError> {
+        self.asked.fetch_add(1, Ordering::SeqCst);
+        let failed =
+            |fault, message: &str| CallError { server: server.name.clone(), fault, message: message.into() };
+        match self.tools.get(server.name.as_str()) {
+            Some(Ok(names)) => {
+                let tool = |name: &&str| RawTool {
+                    name: (*name).into(),
+                    definition: json!({"name": name, "x-own": 1}),
+                };
+                Ok(names.iter().map(tool).collect())
+            }
+            Some(Err(message)) => Err(failed(CallFault::Broken, message)),
+            None => {
+                self.clock.sleep(limit).await;
+                Err(failed(CallFault::Timeout, "it did not answer"))
+            }
+        }
+    }
+
+    async fn call_tool(
+        &self,
+        _: &Server,
+        _: &str,
+        _: Map<String, Value>,
+        _: Duration,
+    ) -> Result<Value, CallError> {
+        unreachable!("a catalogue calls no tool")
+    }
+}
+
+struct Shop {
+    clock: VirtualClock,
+    lists: Arc<Lists>,
+    configs: Arc<Configs>,
+    catalog: Catalog,
+}
+
+impl Shop {
+    async fn new(config: Value, tools: &[(&'static str, Result<Vec<&'static str>, &'static str>)]) -> Self {
+        let clock = VirtualClock::start();
+        let store = Arc::new(FakeTable::new().store(Arc::new(clock), Gate::open()));
+        let random = Arc::new(SeededRandom::new(1));
+        let configs =
+            Arc::new(Configs::new(store, Arc::new(FixedKeys), Arc::new(NoSecrets), Arc::new(clock), random));
+        configs.put(&json!({ "mcp_servers": config })).await.unwrap();
+        let tools = tools.iter().cloned().collect();
+        let lists = Arc::new(Lists { tools, asked: AtomicUsize::new(0), clock });
+        let catalog = Catalog::new(configs.clone(), lists.clone(), Arc::new(clock));
+        Self { clock, lists, configs, catalog }
+    }
+
+    async fn now(&self) -> Catalogue {
+        self.catalog.now(Duration::from_secs(45)).await.unwrap()
+    }
+
+    fn asked(&self) -> usize {
+        self.lists.asked.load(Ordering::SeqCst)
+    }
+}
+
+fn server(port: u16) -> Value {
+    json!({"type": "http", "url": format!("http://127.0.0.1:{port}/mcp")})
+}
+
+fn with(mut server: Value, more: &Value) -> Value {
+    server.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    server
+}
+
+fn toolset(name: &str, cancel: &str) -> Value {
+    json!({"name": name, "submit_tool": "submit", "status_tool": "status", "cancel_tool": cancel})
+}
+
+/// Vector 20.
+#[tokio::test(start_paused = true)]
+async fn a_tool_belongs_to_its_server_whatever_its_name_looks_like() {
+    let config = json!({"web": server(1), "web_scraper": server(2)});
+    let shop = Shop::new(config, &[("web", Ok(vec!["open"])), ("web_scraper", Ok(vec!["search"]))]).await;
+    let catalogue = shop.now().await;
+    let tool = catalogue.find("web_scraper_search").unwrap();
+    assert_eq!((tool.server.name.as_str(), tool.raw.as_str()), ("web_scraper", "search"));
+    assert_eq!(tool.definition["x-own"], 1, "what we do not know passes through");
+}
+
+/// Vector 21.
+#[tokio::test(start_paused = true)]
+async fn a_server_without_prefix_keeps_its_names() {
+    let config = json!({"github": with(server(1), &json!({"tool_name_prefix": false}))});
+    let shop = Shop::new(config, &[("github", Ok(vec!["github_search"]))]).await;
+    assert_eq!(shop.now().await.find("github_search").unwrap().raw, "github_search");
+}
+
+/// Vector 22 as the design wants it: odd names are kept, under legal ones.
+#[tokio::test(start_paused = true)]
+async fn odd_names_become_legal_and_hide_nobody() {
+    let shop = Shop::new(json!({"srv": server(1)}), &[("srv", Ok(vec!["ok", "bad name", "a\n<b>"]))]).await;
+    let catalogue = shop.now().await;
+    assert_eq!(catalogue.tools.len(), 3);
+    assert!(catalogue.tools.contains_key("srv_ok"));
+    let legal = |name: &String| {
+        name.len() <= 64 && name.chars().all(|c| c.is_ascii_alphanumeric() || "_-".contains(c))
+    };
+    assert!(catalogue.tools.keys().all(legal), "{:?}", catalogue.tools.keys());
+}
+
+/// Vector 23: the whole takes no longer than the slowest server's own limit, and the healthy one is there.
+#[tokio::test(start_paused = true)]
+async fn a_server_that_hangs_delays_only_its_own_tools() {
+    let config = json!({"slow": with(server(1), &json!({"session_init_timeout": 0.05})), "fine": server(2)});
+    let shop = Shop::new(config, &[("fine", Ok(vec!["t"]))]).await;
+    let catalogue = shop.now().await;
+    assert!(shop.clock.elapsed() < Duration::from_secs(1));
+    assert!(catalogue.find("fine_t").is_ok());
+    assert!(matches!(catalogue.find("slow_t"), Err(NotFound::Down(error)) if error.server == "slow"));
+}
+
+/// Vector 26.
+#[tokio::test(start_paused = true)]
+async fn of_a_toolset_only_the_submit_tool_is_seen() {
+    let config = json!({"s": with(server(1), &json!({"task_toolsets": [toolset("report", "cancel")]}))});
+    let shop = Shop::new(config, &[("s", Ok(vec!["submit", "status", "cancel", "search"]))]).await;
+    let catalogue = shop.now().await;
+    assert_eq!(catalogue.tools.keys().collect::<Vec<_>>(), ["s_search", "s_submit"]);
+    let submit = catalogue.find("s_submit").unwrap();
+    assert!(matches!(&submit.role, Role::Submit(set) if set.name == "report"));
+    assert!(submit.description.contains("background task 'report'"));
+}
+
+/// Vector 27, its better half.
+#[tokio::test(start_paused = true)]
+async fn a_toolset_with_a_missing_tool_is_off_with_a_reason_and_nothing_else_is() {
+    let broken = with(server(1), &json!({"task_toolsets": [toolset("report", "gone")]}));
+    let config = json!({"s": broken, "other": server(2)});
+    let shop =
+        Shop::new(config, &[("s", Ok(vec!["submit", "status", "search"])), ("other", Ok(vec!["t"]))]).await;
+    let catalogue = shop.now().await;
+    assert_eq!(catalogue.tools.keys().collect::<Vec<_>>(), ["other_t", "s_search"]);
+    assert_eq!(
+        catalogue.servers["s"].toolset_problems,
+        ["toolset 'report' is off: the server has no tool gone"]
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_disabled_server_is_named_and_not_asked() {
+    let config = json!({"off": with(server(1), &json!({"enabled": false}))});
+    let shop = Shop::new(config, &[]).await;
+    let catalogue = shop.now().await;
+    assert_eq!(shop.asked(), 0);
+    assert_eq!(catalogue.servers["off"].state, ServerState::Disabled);
+    assert_eq!(catalogue.find("off_t").unwrap_err(), NotFound::Disabled { server: "off".into() });
+    assert_eq!(catalogue.find("offt").unwrap_err(), NotFound::Unknown);
+}
+
+/// What is known is asked again only for the server whose entry changed.
+#[tokio::test(start_paused = true)]
+async fn a_change_to_one_server_rediscovers_only_that_one() {
+    let shop =
+        Shop::new(json!({"a": server(1), "b": server(2)}), &[("a", Ok(vec!["t"])), ("b", Ok(vec!["t"]))])
+            .await;
+    shop.now().await;
+    shop.now().await;
+    assert_eq!(shop.asked(), 2);
+    shop.configs.put(&json!({"mcp_servers": {"a": server(1), "b": server(3)}})).await.unwrap();
+    shop.now().await;
+    assert_eq!(shop.asked(), 3);
+    shop.clock.sleep(Duration::from_secs(61)).await;
+    shop.now().await;
+    assert_eq!(shop.asked(), 5);
+}
+
+/// A server that failed is asked again soon, but not by every call.
+#[tokio::test(start_paused = true)]
+async fn a_failed_listing_is_kept_for_a_moment() {
+    let shop = Shop::new(json!({"a": server(1)}), &[("a", Err("the connection broke"))]).await;
+    shop.now().await;
+    shop.now().await;
+    assert_eq!(shop.asked(), 1);
+    shop.clock.sleep(Duration::from_secs(3)).await;
+    shop.now().await;
+    assert_eq!(shop.asked(), 2);
+}
