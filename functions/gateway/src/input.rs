@@ -29,7 +29,7 @@ impl<T: DeserializeOwned> FromRequest<Gateway> for Body<T> {
         })?;
         serde_json::from_value(value)
             .map(Self)
-            .map_err(|error| Failure::unprocessable(format!("the body {error}")))
+            .map_err(|error| Failure::unprocessable(format!("the body does not fit: {error}")))
     }
 }
 

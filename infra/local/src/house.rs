@@ -184,3 +184,24 @@ impl House {
         &self.plan.door_key
     }
 }
+
+/// Houses for the tests of this package.
+#[cfg(test)]
+pub(crate) mod testing {
+    use super::{House, Plan};
+    use crate::engine::Engine;
+    use tempfile::TempDir;
+
+    /// A plan over `engine`, with its key in `folder`.
+    pub(crate) fn plan(folder: &TempDir, engine: &Engine) -> Plan {
+        let key = folder.path().join("seal.key");
+        Plan::new(engine.client(), "pudu".to_owned(), key, "key".to_owned())
+    }
+
+    /// A house over an engine in memory, without its table.
+    pub(crate) fn house() -> (TempDir, House) {
+        let folder = tempfile::tempdir().unwrap();
+        let plan = plan(&folder, &Engine::in_memory().unwrap());
+        (folder, House::new(plan).unwrap())
+    }
+}

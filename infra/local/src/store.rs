@@ -1,7 +1,11 @@
 //! The way to the table: the embedded engine in the data folder, or a DynamoDB endpoint. Holding a store holds the folder.
 
+use std::time::Duration;
+
 use aws_sdk_dynamodb::Client;
-use aws_sdk_dynamodb::config::{Builder, Credentials, Region};
+use aws_sdk_dynamodb::config::retry::RetryConfig;
+use aws_sdk_dynamodb::config::timeout::TimeoutConfig;
+use aws_sdk_dynamodb::config::{BehaviorVersion, Builder, Credentials, Region};
 use pudu_lambda::aws;
 use pudu_lambda::env::{Process, Source};
 
@@ -9,15 +13,17 @@ use crate::cli::StoreArgs;
 use crate::engine::{Engine, FolderLock, LockError, OpenError, REGION};
 use crate::folder::DataFolder;
 
-/// How the environment names credentials; without any of these, none are looked for anywhere else: asking an instance's
-/// metadata takes seconds where there is none.
-const CREDENTIALS: [&str; 5] = [
-    "AWS_ACCESS_KEY_ID",
+/// What names credentials that only the SDK's own chain can get.
+const CHAIN: [&str; 4] = [
     "AWS_PROFILE",
     "AWS_WEB_IDENTITY_TOKEN_FILE",
     "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI",
     "AWS_CONTAINER_CREDENTIALS_FULL_URI",
 ];
+/// Connecting takes milliseconds; what takes longer is better tried again.
+const CONNECT: Duration = Duration::from_secs(2);
+/// A table that has not answered by then is treated as not answering.
+const ATTEMPT: Duration = Duration::from_secs(5);
 
 /// An opened table.
 pub struct Store {
@@ -68,16 +74,31 @@ impl Store {
     }
 }
 
-/// A client of a DynamoDB endpoint, set up as in the cloud but for what the endpoint does not need.
+/// A client of a DynamoDB endpoint, set up as in the cloud.
 async fn remote(endpoint: &str) -> Client {
-    let named = CREDENTIALS.iter().any(|name| Process.get(name).is_some());
-    let shared = aws::config().await;
-    let mut config = Builder::from(&shared).endpoint_url(endpoint);
-    if !named {
-        config = config.credentials_provider(Credentials::new("local", "local", None, None, "made up"));
+    if CHAIN.iter().any(|name| Process.get(name).is_some()) {
+        return Client::from_conf(Builder::from(&aws::config().await).endpoint_url(endpoint).build());
     }
-    if shared.region().is_none() {
-        config = config.region(Region::new(REGION));
-    }
+    // Without the chain: where nothing names credentials or a region it asks an instance's metadata, which is not on
+    // this machine and takes seconds.
+    let credentials = match (Process.get("AWS_ACCESS_KEY_ID"), Process.get("AWS_SECRET_ACCESS_KEY")) {
+        (Some(id), Some(secret)) => {
+            Credentials::new(id, secret, Process.get("AWS_SESSION_TOKEN"), None, "environment")
+        }
+        _ => Credentials::new("local", "local", None, None, "made up"),
+    };
+    let region = Process.get("AWS_REGION").or_else(|| Process.get("AWS_DEFAULT_REGION"));
+    let timeouts =
+        TimeoutConfig::builder().connect_timeout(CONNECT).operation_attempt_timeout(ATTEMPT).build();
+    let config = Builder::new()
+        .behavior_version(BehaviorVersion::latest())
+        .endpoint_url(endpoint)
+        .region(Region::new(region.unwrap_or_else(|| REGION.to_owned())))
+        .credentials_provider(credentials)
+        .retry_config(RetryConfig::disabled())
+        .timeout_config(timeouts);
     Client::from_conf(config.build())
 }
+
+#[cfg(test)]
+mod tests;

@@ -14,7 +14,7 @@ use crate::state::Gateway;
 
 /// The body of a call.
 #[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "an object with `arguments`")]
 pub(super) struct Call {
     #[serde(default)]
     arguments: Map<String, Value>,

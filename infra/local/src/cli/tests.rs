@@ -1,1 +1,73 @@
+//! What the command line takes, and what it refuses.
 
+use std::path::Path;
+
+use clap::error::ErrorKind;
+use clap::{CommandFactory, Parser};
+
+use super::{Cli, Command};
+
+fn parse(line: &str) -> Result<Cli, clap::Error> {
+    Cli::try_parse_from(std::iter::once("pudu").chain(line.split_whitespace()))
+}
+
+#[test]
+fn the_definition_is_sound() {
+    Cli::command().debug_assert();
+}
+
+#[test]
+fn without_a_command_everything_has_a_default() {
+    let cli = parse("").unwrap();
+    assert!(cli.command.is_none());
+    assert_eq!((cli.run.port, cli.run.example_port), (8080, None));
+    assert_eq!(cli.run.store.data_dir, Path::new(".pudu"));
+    assert_eq!((cli.run.store.dynamodb_endpoint, cli.run.store.table.as_str()), (None, "pudu"));
+}
+
+#[test]
+fn every_option_of_the_start_is_read() {
+    let cli = parse("--port 1 --example-port 2 --data-dir d --dynamodb-endpoint http://h --table t").unwrap();
+    assert_eq!((cli.run.port, cli.run.example_port), (1, Some(2)));
+    assert_eq!(cli.run.store.data_dir, Path::new("d"));
+    assert_eq!(
+        (cli.run.store.dynamodb_endpoint.as_deref(), cli.run.store.table.as_str()),
+        (Some("http://h"), "t")
+    );
+}
+
+#[test]
+fn an_option_that_would_not_reach_its_command_is_refused() {
+    let refused = parse("--data-dir d tools").unwrap_err();
+    assert_eq!(refused.kind(), ErrorKind::ArgumentConflict);
+    let Some(Command::Tools(store)) = parse("tools --data-dir d").unwrap().command else { panic!() };
+    assert_eq!(store.data_dir, Path::new("d"));
+}
+
+#[test]
+fn tasks_and_events_take_a_thread() {
+    let Some(Command::Tasks(args)) = parse("tasks hello").unwrap().command else { panic!() };
+    assert_eq!(args.thread, "hello");
+    assert_eq!(parse("events").unwrap_err().kind(), ErrorKind::MissingRequiredArgument);
+}
+
+#[test]
+fn the_demo_keeps_nothing_unless_told() {
+    let Some(Command::Demo(args)) = parse("demo --crash").unwrap().command else { panic!() };
+    assert!(args.crash && args.data_dir.is_none());
+}
+
+#[test]
+fn help_does_not_show_the_poller_of_the_demo() {
+    assert_eq!(parse("--version").unwrap_err().kind(), ErrorKind::DisplayVersion);
+    let help = parse("--help").unwrap_err();
+    assert_eq!(help.kind(), ErrorKind::DisplayHelp);
+    assert!(!help.to_string().contains("demo-poller"));
+}
+
+#[test]
+fn ports_are_numbers_of_ports() {
+    for line in ["--port x", "--port 65536", "--example-port -1"] {
+        assert!(parse(line).is_err(), "{line}");
+    }
+}

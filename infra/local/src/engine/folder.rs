@@ -78,6 +78,16 @@ fn make_private(folder: &Path) -> io::Result<()> {
     builder.create(folder)
 }
 
+/// Makes `file` readable by its owner only, if there is none: a folder that somebody else made may be open to all, and
+/// `SQLite` gives its other files the mode of this one.
+pub(super) fn touch_private(file: &Path) -> io::Result<()> {
+    let mut options = OpenOptions::new();
+    options.append(true).create(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(file).map(drop)
+}
+
 /// `None` if the holder has not written it yet, or the system forbids the read while it is locked.
 fn read_pid(file: &mut File) -> Option<u32> {
     let mut text = String::new();

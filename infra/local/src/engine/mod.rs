@@ -91,6 +91,7 @@ impl Engine {
     pub fn open(folder: &Path) -> Result<Self, OpenError> {
         let lock = FolderLock::acquire(folder)?;
         let file = folder.join(DATABASE_FILE);
+        folder::touch_private(&file).map_err(|source| LockError::Io { folder: folder.to_owned(), source })?;
         let path =
             file.to_str().ok_or_else(|| OpenError::Path { path: folder.to_string_lossy().into_owned() })?;
         let database =

@@ -73,6 +73,18 @@ async fn a_new_folder_is_readable_by_its_owner_only() {
     assert_eq!(std::fs::metadata(&folder).unwrap().permissions().mode() & 0o777, 0o700);
 }
 
+#[cfg(unix)]
+#[test]
+fn a_table_in_a_folder_that_is_open_to_all_is_not() {
+    use std::os::unix::fs::PermissionsExt;
+
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::set_permissions(folder.path(), std::fs::Permissions::from_mode(0o755)).unwrap();
+    let _engine = Engine::open(folder.path()).unwrap();
+    let mode = std::fs::metadata(folder.path().join("table.sqlite")).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+}
+
 #[tokio::test]
 async fn a_folder_that_cannot_be_made_is_named() {
     let folder = tempfile::tempdir().unwrap();

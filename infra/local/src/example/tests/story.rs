@@ -181,3 +181,14 @@ async fn the_log_tells_what_the_server_saw() {
     assert_eq!(log.status_calls, 2);
     assert_eq!(world.example.report(&id).unwrap().1, State::Cancelled);
 }
+
+#[tokio::test]
+async fn a_status_that_is_held_back_is_the_one_of_when_it_is_sent() {
+    let world = World::new().await;
+    let id = world.submit(json!({ "title": "t", "duration_seconds": 10, "status_delay_seconds": 1.5 })).await;
+    assert_eq!(world.status(&id).await["status"], "running");
+    world.advance(8.0);
+    assert_eq!(world.status(&id).await["status"], "completed", "1.5 s, 8 s and 1.5 s are over");
+    let text = world.refused("submit_report", json!({ "title": "t", "status_delay_seconds": 2.1 })).await;
+    assert!(text.contains("status_delay_seconds"), "{text}");
+}
