@@ -30,9 +30,10 @@ impl Deadline {
         Some(configured.min(within_lease).min(left))
     }
 
-    /// Whether there is time to begin anything.
+    /// Whether there is time to begin anything: a call that could only be short would fail for want of time, and count
+    /// against its server.
     pub fn allows_work(self, now: Timestamp) -> bool {
-        self.remaining(now) > MARGIN
+        self.remaining(now) > 2 * MARGIN
     }
 }
 
@@ -54,6 +55,13 @@ mod tests {
         assert_eq!(limit(180, 600, 120), Some(115));
         assert_eq!(limit(30, 60, 120), Some(25));
         assert_eq!(limit(180, 60, 8), Some(4));
+    }
+
+    #[test]
+    fn no_work_begins_that_would_have_no_time() {
+        let now = Timestamp::from_millis(0);
+        assert!(Deadline::at(now + Duration::from_secs(11)).allows_work(now));
+        assert!(!Deadline::at(now + Duration::from_secs(10)).allows_work(now));
     }
 
     #[test]

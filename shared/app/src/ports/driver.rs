@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
-use pudu_config::Server;
+use pudu_config::{Server, Toolset};
 use pudu_domain::{RemoteTaskId, Snapshot};
 use serde_json::{Map, Value};
 
@@ -51,6 +51,9 @@ pub enum DriverError {
 pub trait TaskDriver: Send + Sync {
     /// The name under which tasks remember their driver.
     fn name(&self) -> &'static str;
+
+    /// What a task of this toolset must remember for this driver.
+    fn data(&self, set: &Toolset) -> Value;
 
     /// Starts a task; sent at most once.
     async fn submit(

@@ -6,7 +6,7 @@
 use pudu_config::{Server, Toolset};
 use pudu_domain::task::{Command, Delivery, Intent, Refusal, State, intend};
 use pudu_domain::{Lease, ServerName, Task, TaskKey, TaskName, TaskSpec, ThreadKey};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 use std::time::Duration;
 
 use super::{InvokeError, Tools, storable};
@@ -61,9 +61,7 @@ impl Tools {
             server: ServerName::parse(server.name.as_str()).map_err(|error| unusable(error.to_string()))?,
             identity: self.configs.identity(server).map_err(|error| unusable(error.to_string()))?,
             driver: ORDINARY_TOOLS.to_owned(),
-            driver_data: json!({
-                "submit_tool": set.submit_tool, "status_tool": set.status_tool, "cancel_tool": set.cancel_tool,
-            }),
+            driver_data: driver.data(set),
             delivery: Delivery::Event,
         };
         let (task, spec) = self.write_intent(intent, started_at + limit + RECORDING).await?;

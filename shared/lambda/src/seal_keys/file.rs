@@ -26,7 +26,7 @@ impl FileKeys {
     }
 
     fn load(&self) -> Result<SealKey, SealKeyError> {
-        let problem = |what: String| SealKeyError { problem: format!("{}: {what}", self.path.display()) };
+        let problem = |what: String| SealKeyError::new(format!("{}: {what}", self.path.display()));
         match read(&self.path) {
             Ok(text) => parse(&text).ok_or_else(|| {
                 problem(

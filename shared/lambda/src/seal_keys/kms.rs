@@ -81,5 +81,5 @@ impl SealKeys for KmsKeys {
 }
 
 fn problem(text: &str) -> SealKeyError {
-    SealKeyError { problem: format!("{text}; check the KMS key and the role's rights on it") }
+    SealKeyError::new(format!("{text}; check the KMS key and the role's rights on it"))
 }

@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use pudu_app::ports::{
     CallError, CallFault, DriverError, McpClient, RawTool, Submission, SubmitError, TaskDriver,
 };
-use pudu_config::Server;
+use pudu_config::{Server, Toolset};
 use pudu_domain::{RemoteTaskId, Snapshot};
 use serde_json::{Map, Value};
 use tokio::time::error::Elapsed;
@@ -33,6 +33,10 @@ fn at_the_server<T>(
 impl TaskDriver for Gated<dyn TaskDriver> {
     fn name(&self) -> &'static str {
         self.inner.name()
+    }
+
+    fn data(&self, set: &Toolset) -> Value {
+        self.inner.data(set)
     }
 
     async fn submit(

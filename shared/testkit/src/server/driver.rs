@@ -5,9 +5,9 @@ use std::time::Duration;
 use async_trait::async_trait;
 use pudu_app::drivers::ORDINARY_TOOLS;
 use pudu_app::ports::{DriverError, Submission, SubmitError, TaskDriver};
-use pudu_config::Server;
+use pudu_config::{Server, Toolset};
 use pudu_domain::{RemoteTaskId, Snapshot, Status};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::{Failure, FakeServer};
 
@@ -38,6 +38,10 @@ fn answer(answer: Result<Snapshot, Failure>) -> Result<Snapshot, DriverError> {
 impl TaskDriver for FakeDriver {
     fn name(&self) -> &'static str {
         ORDINARY_TOOLS
+    }
+
+    fn data(&self, set: &Toolset) -> Value {
+        json!({"submit_tool": set.submit_tool, "status_tool": set.status_tool, "cancel_tool": set.cancel_tool})
     }
 
     async fn submit(
