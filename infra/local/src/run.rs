@@ -93,9 +93,9 @@ fn greet(args: &RunArgs, gateway: SocketAddr, example: &str, current: &Current) 
     say::line(&format!("  example server  {example}"));
     say::line(&format!("  table           {table}"));
     if let Some(note) = seed::moved(current, example) {
+        // In the place of the line that submits: it would only find that the server cannot be reached.
         say::line(&note);
-    }
-    if current.document.server(seed::SERVER).is_some() {
+    } else if current.document.server(seed::SERVER).is_some() {
         say::line("Submit a report that takes ten seconds:");
         say::line(&format!(
             "  curl -s -H 'Content-Type: application/json' -d '{{\"arguments\":{{\"title\":\"tides\",\"duration_seconds\":10}}}}' http://{gateway}/api/threads/{THREAD}/tools/{}_submit_report",

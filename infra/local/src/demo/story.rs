@@ -28,7 +28,7 @@ pub(super) async fn tell(stage: &mut Stage, steps: &Steps) -> anyhow::Result<()>
     steps.seen("the poller asked the server and wrote the answer down");
     steps.next("completed");
     let generation = stage.watch(&task.key, completed).await?;
-    steps.seen(&format!("after {generation} claims"));
+    steps.seen(&format!("the poller wrote the end down, generation {generation}"));
     steps.next("event delivered");
     finish(stage, steps, &task).await
 }
