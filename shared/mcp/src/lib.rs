@@ -13,7 +13,7 @@ mod target;
 mod wire;
 
 pub use client::{BuildError, Client, Era, EraMemory, ProcessMemory};
-pub use ordinary::{DriverData, OrdinaryTools};
+pub use ordinary::OrdinaryTools;
 pub use redact::{MAX_ERROR_CHARS, Redactor};
 
 #[cfg(test)]

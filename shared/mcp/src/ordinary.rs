@@ -13,25 +13,22 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use pudu_app::drivers::ORDINARY_TOOLS;
 use pudu_app::ports::{CallError, CallFault, DriverError, McpClient, Submission, SubmitError, TaskDriver};
-use pudu_config::{Secrets, Server};
+use pudu_config::{Secrets, Server, Toolset};
 use pudu_domain::{RemoteTaskId, Snapshot};
 use serde_json::{Map, Value};
 
-pub use data::DriverData;
-
 use crate::redact::Redactor;
+use data::DriverData;
 
-/// Speaks with ordinary toolsets. Its data in a task is a [`DriverData`].
+/// Speaks with ordinary toolsets. Its data in a task is the raw names of the three tools.
 pub struct OrdinaryTools {
     client: Arc<dyn McpClient>,
     secrets: Arc<dyn Secrets>,
 }
 
 impl OrdinaryTools {
-    /// The name under which tasks remember this driver.
-    pub const NAME: &'static str = pudu_app::drivers::ORDINARY_TOOLS;
-
     /// A driver that calls through `client`; `secrets` are only used to keep them out of texts.
     pub fn new(client: Arc<dyn McpClient>, secrets: Arc<dyn Secrets>) -> Self {
         Self { client, secrets }
@@ -56,7 +53,11 @@ impl OrdinaryTools {
 #[async_trait]
 impl TaskDriver for OrdinaryTools {
     fn name(&self) -> &'static str {
-        Self::NAME
+        ORDINARY_TOOLS
+    }
+
+    fn data(&self, set: &Toolset) -> Value {
+        DriverData::of(set).to_value()
     }
 
     async fn submit(
@@ -67,8 +68,8 @@ impl TaskDriver for OrdinaryTools {
         limit: Duration,
     ) -> Result<Submission, SubmitError> {
         let tools = DriverData::read(data).map_err(SubmitError::Refused)?;
-        match self.client.call_tool(server, &tools.submit_tool, arguments, limit).await {
-            Ok(result) => submit::read(&tools.submit_tool, &result, &self.redactor(server)),
+        match self.client.call_tool(server, &tools.submit, arguments, limit).await {
+            Ok(result) => submit::read(&tools.submit, &result, &self.redactor(server)),
             Err(error) => Err(unsent(&error)),
         }
     }
@@ -81,8 +82,8 @@ impl TaskDriver for OrdinaryTools {
         limit: Duration,
     ) -> Result<Snapshot, DriverError> {
         let tools = DriverData::read(data).map_err(DriverError::Violation)?;
-        match self.ask(server, &tools.status_tool, remote.as_str(), limit).await {
-            Ok(result) => status::read(&tools.status_tool, &result, remote.as_str(), &self.redactor(server)),
+        match self.ask(server, &tools.status, remote.as_str(), limit).await {
+            Ok(result) => status::read(&tools.status, &result, remote.as_str(), &self.redactor(server)),
             Err(error) => Err(DriverError::Retry(error.to_string())),
         }
     }
@@ -95,8 +96,8 @@ impl TaskDriver for OrdinaryTools {
         limit: Duration,
     ) -> Result<Snapshot, DriverError> {
         let tools = DriverData::read(data).map_err(DriverError::Violation)?;
-        match self.ask(server, &tools.cancel_tool, handle, limit).await {
-            Ok(result) => cancel::read(&tools.cancel_tool, &result, handle, &self.redactor(server)),
+        match self.ask(server, &tools.cancel, handle, limit).await {
+            Ok(result) => cancel::read(&tools.cancel, &result, handle, &self.redactor(server)),
             Err(error) => Err(DriverError::Retry(error.to_string())),
         }
     }

@@ -80,7 +80,7 @@ impl Session {
             Ok(ServerResult::CustomResult(result)) => seal::open(result.0)
                 .ok_or_else(|| Failure::not_mcp(&self.target, "answered with a result that cannot be read")),
             Ok(_) => Err(Failure::not_mcp(&self.target, "answered with a result that cannot be read")),
-            // Refusals are in the ledger too: an error that is not there is the SDK's own, of a stream that ended.
+            // The server's errors are in the ledger too: an error that is not there is the SDK's own, of a stream that ended.
             Err(_) => Err(self.ledger.take().unwrap_or_else(Failure::unanswered)),
         }
     }
@@ -107,8 +107,10 @@ impl Ledger {
     }
 }
 
-/// Whether a failed handshake says that the peer must be probed again instead of being met in this way.
+/// Whether a failed handshake says that the peer must be probed again instead of being met in this way. Any error of
+/// the protocol does: peers do not agree on how they answer a handshake that they do not know.
 pub(crate) fn is_wrong_era(failure: &Failure) -> bool {
-    matches!(failure.fault, CallFault::Refused | CallFault::Protocol)
-        && !matches!(failure.status, Some(401 | 403 | 429))
+    let answered =
+        failure.code.is_some() || matches!(failure.fault, CallFault::Refused | CallFault::Protocol);
+    answered && !matches!(failure.status, Some(401 | 403 | 429))
 }

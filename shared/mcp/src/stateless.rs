@@ -72,14 +72,12 @@ pub(crate) async fn probe(wire: &Wire, ids: &Ids, target: &Target) -> Result<Pro
     }
 }
 
-/// Whether a refusal says that the peer no longer speaks this revision, so that it must be probed again.
+/// Whether an error says that the peer may no longer speak this revision, so that it must be probed again. Of a status
+/// with an error only the status counts: peers do not agree on the code with which they miss a session.
 pub(crate) fn is_wrong_era(failure: &Failure) -> bool {
     let codes = [ErrorCode::UNSUPPORTED_PROTOCOL_VERSION, ErrorCode::METHOD_NOT_FOUND];
-    match (failure.code, failure.status) {
-        (Some(code), _) => codes.iter().any(|known| i64::from(known.0) == code),
-        (None, Some(status)) => matches!(status, 400 | 404 | 405 | 406 | 415 | 422),
-        (None, None) => false,
-    }
+    failure.code.is_some_and(|code| codes.iter().any(|known| i64::from(known.0) == code))
+        || matches!(failure.status, Some(400 | 404 | 405 | 406 | 415 | 422))
 }
 
 pub(crate) fn client() -> Implementation {

@@ -1,8 +1,7 @@
 //! A server entry at the moment of use: variables resolved, headers legal, its secrets known to the redactor.
 
-use std::error::Error;
-
 use http::{HeaderMap, HeaderName, HeaderValue};
+use pudu_app::chain::Chain;
 use pudu_app::ports::{CallError, CallFault};
 use pudu_config::{Secrets, Server, Transport};
 use secrecy::ExposeSecret;
@@ -48,7 +47,8 @@ impl Target {
             let kind = server.transport.name();
             return Err(refuse(format!("the transport '{kind}' is not supported yet; use type 'http'")));
         }
-        let remote = server.remote(secrets).map_err(|error| refuse(whole(&error)))?;
+        // Each link of this chain names fields and never values.
+        let remote = server.remote(secrets).map_err(|error| refuse(Chain(&error).to_string()))?;
         let url =
             Url::parse(remote.url.expose_secret()).map_err(|_| refuse("'url' is not a URL".to_owned()))?;
         let mut headers = HeaderMap::with_capacity(remote.headers.len());
@@ -86,16 +86,4 @@ impl Target {
             message: self.redactor.text(&failure.message),
         }
     }
-}
-
-/// An error with its causes. Used only where each link is known to name fields and never values.
-fn whole(error: &dyn Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(inner) = cause {
-        text.push_str(": ");
-        text.push_str(&inner.to_string());
-        cause = inner.source();
-    }
-    text
 }

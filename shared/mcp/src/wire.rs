@@ -5,6 +5,7 @@
 
 mod answer;
 mod failure;
+mod verdict;
 
 use futures_util::stream::BoxStream;
 use futures_util::{StreamExt, TryStreamExt};
@@ -81,7 +82,7 @@ impl Wire {
         let session = response.headers().get(SESSION).and_then(|id| id.to_str().ok()).map(str::to_owned);
         let status = response.status();
         if !status.is_success() {
-            return Err(refusal(target, response).await);
+            return Err(unsuccessful(target, response).await);
         }
         let body = match media_type(&response).as_deref() {
             _ if matches!(status, StatusCode::ACCEPTED | StatusCode::NO_CONTENT) => Body::Empty,
@@ -103,7 +104,7 @@ impl Wire {
     ) -> Result<(), Failure> {
         let request = self.request(Method::POST, target, extra).body(message);
         let response = request.send().await.map_err(|error| Failure::sending(target, &error))?;
-        if response.status().is_success() { Ok(()) } else { Err(refusal(target, response).await) }
+        if response.status().is_success() { Ok(()) } else { Err(unsuccessful(target, response).await) }
     }
 
     /// Opens a stream of events. `Ok(None)` when the server offers none.
@@ -112,7 +113,7 @@ impl Wire {
         let response = request.send().await.map_err(|error| Failure::sending(target, &error))?;
         match response.status() {
             StatusCode::METHOD_NOT_ALLOWED => Ok(None),
-            status if !status.is_success() => Err(refusal(target, response).await),
+            status if !status.is_success() => Err(unsuccessful(target, response).await),
             _ if media_type(&response).as_deref() == Some("text/event-stream") => {
                 Ok(Some(events(target, response)))
             }
@@ -128,7 +129,7 @@ impl Wire {
         if response.status().is_success() || response.status() == StatusCode::METHOD_NOT_ALLOWED {
             return Ok(());
         }
-        Err(refusal(target, response).await)
+        Err(unsuccessful(target, response).await)
     }
 
     fn request(&self, method: Method, target: &Target, extra: HeaderMap) -> reqwest::RequestBuilder {
@@ -179,20 +180,19 @@ async fn read(target: &Target, mut response: Response, limit: usize) -> Result<(
     Ok((bytes, true))
 }
 
-/// What an unsuccessful status means. The body counts only if it is a JSON-RPC error: a page of HTML helps nobody and
-/// may hold anything.
-async fn refusal(target: &Target, response: Response) -> Failure {
+/// What an unsuccessful status means ([`verdict`]). The body counts only if it is a JSON-RPC error: a page of HTML helps
+/// nobody and may hold anything.
+async fn unsuccessful(target: &Target, response: Response) -> Failure {
     let status = response.status();
-    if status.is_redirection() {
-        return Failure::redirected(status);
+    if status.is_redirection() || media_type(&response).as_deref() != Some("application/json") {
+        return Failure::status(status);
     }
-    let error = match media_type(&response).as_deref() {
-        Some("application/json") => read(target, response, MAX_ERROR_BYTES).await.ok(),
-        _ => None,
+    let Ok((bytes, true)) = read(target, response, MAX_ERROR_BYTES).await else {
+        return Failure::unread(status);
     };
-    let error = error.and_then(|(bytes, _)| serde_json::from_slice::<Value>(&bytes).ok());
+    let error = serde_json::from_slice::<Value>(&bytes).ok();
     match error.as_ref().and_then(|message| message.get("error")).filter(|error| error.is_object()) {
-        Some(error) => Failure { status: Some(status.as_u16()), ..Failure::rpc(target, error) },
+        Some(error) => Failure::rpc(target, Some(status), error),
         None => Failure::status(status),
     }
 }

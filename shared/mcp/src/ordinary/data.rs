@@ -5,31 +5,31 @@ use serde_json::{Value, json};
 
 /// The raw tool names of a toolset.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct DriverData {
+pub(super) struct DriverData {
     /// Starts the task.
-    pub submit_tool: String,
+    pub(super) submit: String,
     /// Asks for its status.
-    pub status_tool: String,
+    pub(super) status: String,
     /// Cancels it.
-    pub cancel_tool: String,
+    pub(super) cancel: String,
 }
 
 impl DriverData {
     /// What a task of this toolset remembers.
-    pub fn of(toolset: &Toolset) -> Self {
+    pub(super) fn of(toolset: &Toolset) -> Self {
         Self {
-            submit_tool: toolset.submit_tool.clone(),
-            status_tool: toolset.status_tool.clone(),
-            cancel_tool: toolset.cancel_tool.clone(),
+            submit: toolset.submit_tool.clone(),
+            status: toolset.status_tool.clone(),
+            cancel: toolset.cancel_tool.clone(),
         }
     }
 
     /// Its stored form.
-    pub fn to_value(&self) -> Value {
+    pub(super) fn to_value(&self) -> Value {
         json!({
-            "submit_tool": self.submit_tool,
-            "status_tool": self.status_tool,
-            "cancel_tool": self.cancel_tool,
+            "submit_tool": self.submit,
+            "status_tool": self.status,
+            "cancel_tool": self.cancel,
         })
     }
 
@@ -41,10 +41,6 @@ impl DriverData {
                 Err(format!("driver data has no '{key}'; check the server's task_toolsets and submit again"))
             }
         };
-        Ok(Self {
-            submit_tool: name("submit_tool")?,
-            status_tool: name("status_tool")?,
-            cancel_tool: name("cancel_tool")?,
-        })
+        Ok(Self { submit: name("submit_tool")?, status: name("status_tool")?, cancel: name("cancel_tool")? })
     }
 }

@@ -177,8 +177,16 @@ async fn credentials_do_not_leave_through_a_task() {
     }
 }
 
-#[test]
-fn driver_data_is_what_a_toolset_says() {
-    let stored = DriverData::read(&data()).unwrap();
-    assert_eq!(stored.to_value(), data());
+#[tokio::test]
+async fn what_a_toolset_says_is_remembered_and_used() {
+    let entry = json!({"type": "http", "url": "http://localhost/", "task_toolsets": [
+        {"name": "report", "submit_tool": "begin", "status_tool": "ask", "cancel_tool": "stop"}
+    ]});
+    let document = Document::parse(json!({"mcpServers": {"peer": entry}})).unwrap();
+    let set = document.server("peer").unwrap().task_toolsets.first().unwrap();
+    let (client, driver) = scripted(Ok(json!({})));
+    let stored = driver.data(set);
+    assert_eq!(stored, data());
+    driver.status(&server(), &stored, &remote(), LIMIT).await.unwrap_err();
+    assert_eq!(client.asked.lock().unwrap()[0].0, "ask");
 }

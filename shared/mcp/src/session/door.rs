@@ -121,7 +121,7 @@ impl Door {
     fn one(&self, message: Value, id: RequestId, raw: bool) -> Result<ServerJsonRpcMessage, Failure> {
         let typed = || Failure::not_mcp(&self.target, "answered with a message that is not MCP");
         match answer_to(&self.target, &plain(&id), message)? {
-            Answered::Refused(failure) => Err(failure),
+            Answered::Error(failure) => Err(failure),
             Answered::Not => Err(typed()),
             Answered::Result(result) if raw => {
                 let kept = ServerResult::CustomResult(CustomResult::new(seal::wrap(result)));
@@ -163,7 +163,7 @@ impl Door {
                 event.data = Some(kept.to_string());
                 return event;
             }
-            (Ok(Answered::Refused(failure)) | Err(failure), _) => failure,
+            (Ok(Answered::Error(failure)) | Err(failure), _) => failure,
         };
         // Ends the request in the SDK at once; what is reported is the ledger's failure.
         self.ledger.note(&failure);

@@ -1,8 +1,10 @@
 //! Each revision that the SDK's server side speaks, and what a call costs in each.
 
+use axum::http::StatusCode;
+use axum::response::IntoResponse;
 use rmcp::model::ProtocolVersion as V;
 
-use super::host::{Host, json_body, result};
+use super::host::{Host, json_body, refused, result};
 use super::sdk_peer::SdkPeer;
 use super::*;
 
@@ -98,12 +100,18 @@ async fn concurrent_calls_share_what_is_known() {
 
 #[tokio::test]
 async fn a_peer_that_left_the_remembered_era_is_asked_again_on_the_next_call() {
-    for (real, believed) in [(Era::Session, Era::Stateless), (Era::Stateless, Era::Session)] {
+    use pudu_app::ports::CallFault::{Broken, NotSent, Refused};
+    for (real, believed, status, code, fault) in [
+        (Era::Session, Era::Stateless, StatusCode::OK, -32601, Refused),
+        (Era::Session, Era::Stateless, StatusCode::BAD_REQUEST, -32000, Broken),
+        (Era::Stateless, Era::Session, StatusCode::OK, -32601, Refused),
+        (Era::Stateless, Era::Session, StatusCode::OK, -32603, NotSent),
+    ] {
         let host = Host::of_era(real, move |seen| async move {
             if seen.what() != "tools/call"
                 || seen.headers.contains_key("mcp-method") != (real == Era::Stateless)
             {
-                return super::host::refused(&seen.message, -32601, "not in this era");
+                return (status, refused(&seen.message, code, "not in this era")).into_response();
             }
             result(&seen.message, json!({"content": []}))
         })
@@ -111,7 +119,7 @@ async fn a_peer_that_left_the_remembered_era_is_asked_again_on_the_next_call() {
         let server = http(&host.url);
         let client = knowing(&server, believed).await;
         let error = call(&client, &server, LONG).await.expect_err("the wrong era");
-        assert_eq!(error.fault, pudu_app::ports::CallFault::Refused, "{error}");
+        assert_eq!(error.fault, fault, "{error}");
         call(&client, &server, LONG).await.expect("the right era");
     }
 }

@@ -1,5 +1,5 @@
-//! Each way in which a call goes wrong, in both eras: what it is called, that it ends in time, and that the call was
-//! sent at most once.
+//! Each way in which a call goes wrong, in both eras: what it is called, that it ends in time, that the call was sent at
+//! most once, and what a submission makes of it.
 
 use std::io;
 
@@ -8,13 +8,14 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use futures_util::StreamExt;
 use futures_util::future::BoxFuture;
-use pudu_app::ports::CallFault;
+use pudu_app::ports::{CallFault, SubmitError, TaskDriver};
 use tokio::io::AsyncReadExt;
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
 use super::host::{Host, Seen, events, json_body, refused, result};
 use super::*;
+use crate::OrdinaryTools;
 
 /// Long for loopback, short for a test that must wait for it.
 const SHORT: Duration = Duration::from_millis(500);
@@ -32,6 +33,10 @@ fn flood(kind: &'static str, start: &'static str) -> Response {
         futures_util::stream::once(async move { Ok::<_, io::Error>(Bytes::from_static(start.as_bytes())) });
     let more = futures_util::stream::repeat_with(|| Ok(Bytes::from(vec![b'x'; 64 * 1024])));
     ([("content-type", kind)], Body::from_stream(start.chain(more))).into_response()
+}
+
+fn moved(status: StatusCode) -> Response {
+    (status, [("location", "http://127.0.0.1:1/")]).into_response()
 }
 
 const JSON: &str = "application/json";
@@ -59,21 +64,26 @@ fn cases() -> Vec<(&'static str, CallFault, Act)> {
         ("401", Refused, |_| Box::pin(async { StatusCode::UNAUTHORIZED.into_response() })),
         ("404", Refused, |_| Box::pin(async { StatusCode::NOT_FOUND.into_response() })),
         ("429", Refused, |_| Box::pin(async { StatusCode::TOO_MANY_REQUESTS.into_response() })),
+        ("a 400 whose error is cut off", Broken, |_| {
+            Box::pin(async { (StatusCode::BAD_REQUEST, cut(JSON, "{\"error\":")).into_response() })
+        }),
+        ("a 400 with an endless error", Broken, |_| {
+            Box::pin(async { (StatusCode::BAD_REQUEST, flood(JSON, "{\"error\":\"")).into_response() })
+        }),
+        ("an error without a code", Broken, |seen| {
+            Box::pin(async move {
+                let error = json!({"message": "bad"});
+                json_body(json!({"jsonrpc": "2.0", "id": seen.message["id"], "error": error}).to_string())
+            })
+        }),
+        ("302", Refused, |_| Box::pin(async { moved(StatusCode::FOUND) })),
+        ("303", Broken, |_| Box::pin(async { moved(StatusCode::SEE_OTHER) })),
+        ("307 to another place", Refused, |_| Box::pin(async { moved(StatusCode::TEMPORARY_REDIRECT) })),
+        ("400", Refused, |_| Box::pin(async { StatusCode::BAD_REQUEST.into_response() })),
+        ("408", Broken, |_| Box::pin(async { StatusCode::REQUEST_TIMEOUT.into_response() })),
         ("500", Broken, |_| Box::pin(async { StatusCode::INTERNAL_SERVER_ERROR.into_response() })),
         ("502 with HTML", Broken, |_| {
             Box::pin(async { (StatusCode::BAD_GATEWAY, "<html>").into_response() })
-        }),
-        ("a JSON-RPC error", Refused, |seen| Box::pin(async move { refused(&seen.message, -32602, "bad") })),
-        ("a JSON-RPC error as an event", Refused, |seen| {
-            Box::pin(async move {
-                let error = json!({"code": -32602, "message": "bad"});
-                events(&[json!({"jsonrpc": "2.0", "id": seen.message["id"], "error": error})])
-            })
-        }),
-        ("a JSON-RPC error with a 400", Refused, |seen| {
-            Box::pin(async move {
-                (StatusCode::BAD_REQUEST, refused(&seen.message, -32602, "bad")).into_response()
-            })
         }),
         ("garbage", Protocol, |_| Box::pin(async { json_body("{{{".into()) })),
         ("JSON that is no message", Protocol, |_| Box::pin(async { json_body("[1]".into()) })),
@@ -107,6 +117,96 @@ async fn every_fault_of_a_call_has_its_name_and_its_end() {
             assert_eq!(error.fault, fault, "{era:?}, {name}: {error}");
             assert!(error.to_string().contains("'peer'"), "{error}");
             assert_eq!(host.count("tools/call"), 1, "{era:?}, {name}: sent once");
+        }
+    }
+}
+
+/// What a JSON-RPC error says with each HTTP status that it comes with: the codes that are a refusal, and those that
+/// may come from a server that acted.
+const ERRORS: [(&[u16], &[i64], CallFault); 7] = [
+    (&[200, 400, 404, 422], &[-32700, -32600, -32601, -32602, -32020, -32022], CallFault::Refused),
+    (&[200, 400, 409, 422], &[-32603, -32000, -32001, -32002, -32021, -32099, -1, 0, 7], CallFault::Broken),
+    (&[404], &[-32000, -32001], CallFault::Refused),
+    (&[404], &[-32603, -32002, 7], CallFault::Broken),
+    (&[401, 403, 429], &[-32603, -32000, -32001, -32602], CallFault::Refused),
+    (&[408], &[-32603, -32000, -32602], CallFault::Broken),
+    (
+        &[500, 502, 503, 504],
+        &[-32700, -32600, -32601, -32602, -32603, -32000, -32020, -32022],
+        CallFault::Broken,
+    ),
+];
+
+/// An error of a server is heard as what it is; its words are kept, and a submission follows the fault.
+async fn error_is(
+    era: Era,
+    fault: CallFault,
+    what: &str,
+    act: impl Fn(Seen) -> Response + Clone + Send + Sync + 'static,
+) {
+    let host = Host::of_era(era, move |seen| std::future::ready(act(seen))).await;
+    let server = http(&host.url);
+    let error = call(&knowing(&server, era).await, &server, LONG).await.expect_err(what);
+    assert_eq!(error.fault, fault, "{era:?}, {what}: {error}");
+    assert!(error.message.contains("disk is full"), "{era:?}, {what}: {error}");
+    assert_eq!(error.message.starts_with("refused"), fault == CallFault::Refused, "{era:?}, {what}: {error}");
+    assert_eq!(submit_refused(&server, era).await, fault == CallFault::Refused, "{era:?}, {what}");
+}
+
+/// Submits to a server that fails; whether that counts as refused, or as unknown.
+async fn submit_refused(server: &Server, era: Era) -> bool {
+    let driver = OrdinaryTools::new(Arc::new(knowing(server, era).await), Arc::new(NoSecrets));
+    let data = json!({"submit_tool": "begin", "status_tool": "ask", "cancel_tool": "stop"});
+    match driver.submit(server, &data, Map::new(), LONG).await {
+        Err(SubmitError::Refused(_)) => true,
+        Err(SubmitError::Unknown(_)) => false,
+        other => panic!("neither refused nor unknown: {other:?}"),
+    }
+}
+
+#[tokio::test]
+async fn an_error_is_a_refusal_only_where_the_server_cannot_have_acted() {
+    for era in [Era::Stateless, Era::Session] {
+        for (statuses, codes, fault) in ERRORS {
+            for status in statuses {
+                for &code in codes {
+                    let status = StatusCode::from_u16(*status).expect("a status");
+                    error_is(era, fault, &format!("{status} with {code}"), move |seen| {
+                        (status, refused(&seen.message, code, "disk is full")).into_response()
+                    })
+                    .await;
+                }
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_error_in_a_stream_is_judged_by_its_code() {
+    for era in [Era::Stateless, Era::Session] {
+        for (code, fault) in [
+            (-32602, CallFault::Refused),
+            (-32601, CallFault::Refused),
+            (-32603, CallFault::Broken),
+            (-32000, CallFault::Broken),
+            (-32001, CallFault::Broken),
+        ] {
+            error_is(era, fault, &format!("an event with {code}"), move |seen| {
+                let error = json!({"code": code, "message": "disk is full"});
+                events(&[json!({"jsonrpc": "2.0", "id": seen.message["id"], "error": error})])
+            })
+            .await;
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_submission_whose_answer_is_lost_is_unknown() {
+    for era in [Era::Stateless, Era::Session] {
+        for (name, fault, act) in cases().into_iter().filter(|(_, fault, _)| *fault != CallFault::Timeout) {
+            let host = Host::of_era(era, act).await;
+            let refused = submit_refused(&http(&host.url), era).await;
+            assert_eq!(refused, fault == CallFault::Refused, "{era:?}, {name}");
         }
     }
 }

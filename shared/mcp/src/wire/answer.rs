@@ -10,8 +10,8 @@ use crate::target::Target;
 pub(crate) enum Answered {
     /// Its result, unchanged.
     Result(Value),
-    /// The server's refusal.
-    Refused(Failure),
+    /// Its error. Whether the server may have acted is the failure's fault.
+    Error(Failure),
     /// Something else that may come in between: a notification or a request of the server.
     Not,
 }
@@ -27,7 +27,7 @@ pub(crate) fn answer_to(target: &Target, id: &Value, mut message: Value) -> Resu
         if answers.is_some_and(|given| !given.is_null() && given != id) {
             return Err(Failure::not_mcp(target, "answered another request than ours"));
         }
-        return Ok(Answered::Refused(Failure::rpc(target, error)));
+        return Ok(Answered::Error(Failure::rpc(target, None, error)));
     }
     match message.get_mut("result").map(Value::take) {
         None => Err(Failure::not_mcp(target, "answered with JSON that is no JSON-RPC message")),
@@ -46,7 +46,7 @@ impl Body {
             Self::Empty => Err(Failure::not_mcp(target, "took the request without an answer")),
             Self::Json(message) => match answer_to(target, id, message)? {
                 Answered::Result(result) => Ok(result),
-                Answered::Refused(failure) => Err(failure),
+                Answered::Error(failure) => Err(failure),
                 Answered::Not => Err(Failure::not_mcp(target, "answered with a message that is no answer")),
             },
             Self::Events(events) => first_result(target, id, events).await,
@@ -61,7 +61,7 @@ async fn first_result(target: &Target, id: &Value, mut events: Events) -> Result
             .map_err(|_| Failure::not_mcp(target, "answered with an event that is not JSON"))?;
         match answer_to(target, id, message)? {
             Answered::Result(result) => return Ok(result),
-            Answered::Refused(failure) => return Err(failure),
+            Answered::Error(failure) => return Err(failure),
             Answered::Not => {}
         }
     }

@@ -8,6 +8,7 @@ use http::StatusCode;
 use pudu_app::ports::CallFault;
 use serde_json::Value;
 
+use super::verdict;
 use crate::target::Target;
 
 /// What went wrong, and what the server said about it.
@@ -70,44 +71,43 @@ impl Failure {
         Self::new(CallFault::Protocol, target.redactor.text(what.as_ref()))
     }
 
-    /// A redirect that is not followed.
-    pub(crate) fn redirected(status: StatusCode) -> Self {
-        let message = format!(
-            "refused with HTTP {}: it redirects to another place; put its final address into 'url'",
-            status.as_u16()
-        );
-        Self { status: Some(status.as_u16()), ..Self::new(CallFault::Refused, message) }
-    }
-
-    /// An HTTP status without a JSON-RPC error.
+    /// An HTTP status without a JSON-RPC error: unsuccessful, or a redirect that is not followed.
     pub(crate) fn status(status: StatusCode) -> Self {
         let number = status.as_u16();
-        let (fault, message) = match number {
-            401 | 403 => (
-                CallFault::Refused,
-                format!("refused with HTTP {number}: check the credentials in 'headers' of this server"),
-            ),
-            404 | 405 => (
-                CallFault::Refused,
-                format!("refused with HTTP {number}: check 'url', there is no MCP server"),
-            ),
-            400..500 => (CallFault::Refused, format!("refused with HTTP {number}")),
-            // A gateway in front of it may have lost the answer of a server that acted.
-            _ => (CallFault::Broken, format!("failed with HTTP {number}; look into its log")),
+        let fault = verdict::of_status(number);
+        let verb = verb(fault);
+        let advice = match number {
+            300..=399 => ": it redirects to another place; put its final address into 'url'",
+            401 | 403 => ": check the credentials in 'headers' of this server",
+            404 | 405 => ": check 'url', there is no MCP server",
+            _ if fault == CallFault::Broken => "; look into its log",
+            _ => "",
         };
+        Self { status: Some(number), ..Self::new(fault, format!("{verb} with HTTP {number}{advice}")) }
+    }
+
+    /// An unsuccessful status with JSON that broke off or is over the bound: a JSON-RPC error of any code.
+    pub(crate) fn unread(status: StatusCode) -> Self {
+        let number = status.as_u16();
+        let fault = verdict::of_error(Some(number), None);
+        let message = format!("{} with HTTP {number} and an error that could not be read", verb(fault));
         Self { status: Some(number), ..Self::new(fault, message) }
     }
 
-    /// A JSON-RPC error object.
-    pub(crate) fn rpc(target: &Target, error: &Value) -> Self {
+    /// A JSON-RPC error object, and the HTTP status that it came with when that was unsuccessful.
+    pub(crate) fn rpc(target: &Target, status: Option<StatusCode>, error: &Value) -> Self {
+        let status = status.map(|status| status.as_u16());
         let code = error.get("code").and_then(Value::as_i64);
+        let fault = verdict::of_error(status, code);
         let said =
             target.redactor.masked(error.get("message").and_then(Value::as_str).unwrap_or("no message"));
-        let message = match code {
-            Some(code) => format!("refused with error {code}: {said}"),
-            None => format!("refused: {said}"),
+        let what = match (status, code) {
+            (None, None) => String::new(),
+            (None, Some(code)) => format!(" with error {code}"),
+            (Some(status), None) => format!(" with HTTP {status}"),
+            (Some(status), Some(code)) => format!(" with HTTP {status} and error {code}"),
         };
-        Self { code, ..Self::new(CallFault::Refused, message) }
+        Self { status, code, ..Self::new(fault, format!("{}{what}: {said}", verb(fault))) }
     }
 
     /// The same before the call itself was sent: whatever failed, nothing happened there.
@@ -120,6 +120,10 @@ impl Failure {
             CallFault::NotSent | CallFault::Refused | CallFault::Config => self,
         }
     }
+}
+
+fn verb(fault: CallFault) -> &'static str {
+    if fault == CallFault::Refused { "refused" } else { "failed" }
 }
 
 /// The innermost cause: the outer ones print the URL.
