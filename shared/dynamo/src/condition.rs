@@ -30,7 +30,7 @@ pub(crate) enum When {
         /// The lease's owner.
         owner: String,
     },
-    /// The row is still in this index partition, and nobody holds it.
+    /// The row is still in this index partition, and nobody holds it: no lease, or one that is over.
     WaitingIn {
         /// Lane and shard.
         due_pk: String,
@@ -73,10 +73,14 @@ impl When {
             Self::ClaimedBy { owner } => Expression::new("#lo = :owner")
                 .names(&[attr::LEASE_OWNER])
                 .value(":owner", AttributeValue::S(owner.clone())),
-            // Whoever claimed it meanwhile could read it, so it is not corrupt to everybody.
-            Self::WaitingIn { due_pk } => Expression::new("#due_pk = :due_pk AND attribute_not_exists(#lo)")
-                .names(&[attr::DUE_PK, attr::LEASE_OWNER])
-                .value(":due_pk", AttributeValue::S(due_pk.clone())),
+            // Whoever claimed it meanwhile could read it, so it is not corrupt to everybody. A lease that is over is no
+            // claim, exactly as in the claim that found the row: a row that kept one could else never be put away.
+            Self::WaitingIn { due_pk } => {
+                Expression::new("#due_pk = :due_pk AND (attribute_not_exists(#lu) OR #lu < :now)")
+                    .names(&[attr::DUE_PK, attr::LEASE_UNTIL])
+                    .value(":due_pk", AttributeValue::S(due_pk.clone()))
+                    .value(":now", number(now.as_millis()))
+            }
             // An event, a revision, the first pointer: written once, never over another.
             Self::Absent => Expression::new("attribute_not_exists(#pk)").names(&[attr::PK]),
             // A handle that is this task's already is no conflict: the write is a repetition.

@@ -11,10 +11,14 @@ use crate::key::{EVENTS, thread_pk};
 use crate::row::attr;
 use crate::table::Table;
 
+#[cfg(test)]
+mod tests;
+
 #[async_trait]
 impl EventLog for Table {
     /// Reads every event of the thread: the keys are in the order of the tasks, so that a delivery can be conditioned on
-    /// its own key, and the order of delivery is made here. Only the newest `limit` are held at a time.
+    /// its own key, and the order of delivery is made here. Only the newest `limit` are held at a time. Rows that do not
+    /// decode are left out and logged: one of them must not hide a thread's other events.
     async fn events(&self, thread: &ThreadKey, limit: usize) -> Result<Vec<DeliveredEvent>, StoreError> {
         let (mut events, mut start) = (Vec::<DeliveredEvent>::new(), None);
         loop {
@@ -27,9 +31,8 @@ impl EventLog for Table {
                     query.consistent_read(true).set_exclusive_start_key(start.take())
                 })
                 .await?;
-            for row in output.items.unwrap_or_default() {
-                events.push(event::decode(&row)?);
-            }
+            let rows = output.items.unwrap_or_default();
+            events.extend(rows.iter().filter_map(|row| event::decode(row).inspect_err(log_left_out).ok()));
             events.sort_by(|a, b| order(a).cmp(&order(b)));
             events.drain(..events.len().saturating_sub(limit));
             start = output.last_evaluated_key;
@@ -38,6 +41,10 @@ impl EventLog for Table {
             }
         }
     }
+}
+
+fn log_left_out(error: &StoreError) {
+    tracing::error!(%error, "an event was left out of its thread's list");
 }
 
 fn order(event: &DeliveredEvent) -> impl Ord + '_ {

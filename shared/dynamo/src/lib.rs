@@ -26,6 +26,8 @@ mod task_store;
 mod wrapped_keys;
 
 #[cfg(test)]
+mod captured;
+#[cfg(test)]
 mod scripted;
 #[cfg(test)]
 mod strategies;

@@ -9,6 +9,9 @@ use crate::retry::Answer;
 use crate::table::Table;
 use crate::write::{When, Write};
 
+#[cfg(test)]
+mod tests;
+
 #[async_trait]
 impl WrappedKeys for Table {
     async fn get(&self) -> Result<Option<Vec<u8>>, StoreError> {

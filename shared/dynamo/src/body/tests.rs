@@ -36,9 +36,7 @@ fn a_body_that_cannot_fit_is_refused_with_its_size() {
     let error = encode("thing", &json!(noise(900_000))).unwrap_err();
     assert!(matches!(error, EncodeError::TooLarge { item: "thing", limit: MAX_BODY_BYTES, .. }));
     let refused = error.refused("commit_task");
-    assert!(
-        matches!(refused, StoreError::Refused { operation: "commit_task", .. }) && !refused.is_retryable()
-    );
+    assert!(matches!(refused, StoreError::Refused { operation: "commit_task", .. }));
 }
 
 #[test]

@@ -85,3 +85,15 @@ fn a_claim_asks_for_its_lane_and_for_no_living_lease() {
     );
     assert_eq!(claim.value_map().unwrap().get(":due_pk"), Some(&AttributeValue::S("poll#07".into())));
 }
+
+/// What a claim may take, and nothing else, may be put away unclaimed.
+#[test]
+fn a_row_is_put_away_under_the_lease_condition_of_its_claim() {
+    let due_pk = || "poll#07".to_owned();
+    let text = |when: When| when.at(NOW).unwrap().text;
+    let (claim, away) =
+        (text(When::Claimable { due_pk: due_pk() }), text(When::WaitingIn { due_pk: due_pk() }));
+    let lease = |text: &str| text.rsplit_once(" AND ").unwrap().1.to_owned();
+    assert_eq!(lease(&away), lease(&claim));
+    assert_eq!(lease(&away), "(attribute_not_exists(#lu) OR #lu < :now)");
+}
