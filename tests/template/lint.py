@@ -28,7 +28,7 @@ def by_cfn_lint(text: str) -> list[str]:
 
 def by_our_rules(source: dict[str, Any], expansion: dict[str, Any]) -> list[str]:
     found = [f"{rule.__name__}: {finding}" for rule in rules.RULES for finding in rule(expansion)]
-    return found + [f"code_folders: {finding}" for finding in rules.code_folders(source, ROOT)]
+    return found + [f"{rule.__name__}: {finding}" for rule in rules.SOURCE_RULES for finding in rule(source, ROOT)]
 
 
 def findings(source: dict[str, Any]) -> list[str]:
@@ -44,7 +44,7 @@ def main() -> int:
     path = ROOT / "template.yaml"
     source = expand.read(path)
     found = [f"source: {finding}" for finding in by_cfn_lint(path.read_text(encoding="utf-8"))] + findings(source)
-    print(f"template.yaml: source and expansion by cfn-lint {cfnlint.version.__version__}, {len(rules.RULES) + 1} rules of our own")
+    print(f"template.yaml: source and expansion by cfn-lint {cfnlint.version.__version__}, {len(rules.RULES + rules.SOURCE_RULES)} rules of our own")
     for finding in found:
         print(f"  {finding}")
     print(f"template.yaml: {len(found)} findings")

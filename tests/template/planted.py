@@ -37,6 +37,23 @@ def _grant(role: str, action: str, resource: Any) -> Callable[[Resources], None]
     )
 
 
+def _revoke(role: str, action: str) -> Callable[[Resources], None]:
+    def plant(resources: Resources) -> None:
+        kept = [
+            {**statement, "Action": [one for one in statement["Action"] if one != action]}
+            if isinstance(statement["Action"], list)
+            else statement
+            for statement in _statements(resources, role)
+        ]
+        _of(resources, role)["Policies"][0]["PolicyDocument"].update(Statement=kept)
+
+    return plant
+
+
+def _variables(resources: Resources, name: str) -> dict[str, Any]:
+    return _of(resources, name)["Environment"]["Variables"]
+
+
 def _door(resources: Resources, **values: Any) -> None:
     _of(resources, "Gateway")["FunctionUrlConfig"].update(values)
 
@@ -81,14 +98,19 @@ ERRORS: dict[str, Callable[[Resources], None]] = {
     "another machine": _set("Gateway", Architectures=["x86_64"]),
     "a runtime that is gone": _set("Notifier", Runtime="provided"),
     "a folder that no build makes": _set("Gateway", CodeUri="target/lambda/gateway-function"),
-    "an unknown variable": lambda resources: _of(resources, "Notifier").update(Environment={"Variables": {"PUDU_SECRET": "x"}}),
-    "lease that outlives its holder": lambda resources: _of(resources, "TaskPoller")["Environment"]["Variables"].update(
-        PUDU_LEASE_SECONDS="180"
-    ),
+    "an unknown variable": lambda resources: _variables(resources, "Notifier").update(PUDU_SECRET="x"),
+    "lease that outlives its holder": lambda resources: _variables(resources, "TaskPoller").update(PUDU_LEASE_SECONDS="180"),
+    "lease of the notifier as of the poller": lambda resources: _variables(resources, "Notifier").update(PUDU_LEASE_SECONDS="120"),
+    "default lease in a short function": lambda resources: _variables(resources, "Notifier").pop("PUDU_LEASE_SECONDS"),
     "notifier may unseal": _grant("NotifierRole", "kms:Decrypt", {"Fn::GetAtt": ["SealKey", "Arn"]}),
     "every action": _grant("GatewayRole", "dynamodb:*", {"Fn::GetAtt": ["Table", "Arn"]}),
     "every resource": _grant("GatewayRole", "dynamodb:GetItem", "*"),
-    "deleting rows": _grant("TaskPollerRole", "dynamodb:DeleteItem", {"Fn::GetAtt": ["Table", "Arn"]}),
+    "deleting rows": _grant("NotifierRole", "dynamodb:DeleteItem", {"Fn::GetAtt": ["Table", "Arn"]}),
+    "a payload that cannot be cleared": _revoke("TaskPollerRole", "dynamodb:DeleteItem"),
+    "a claim that cannot be made": _revoke("NotifierRole", "dynamodb:UpdateItem"),
+    "a list that cannot be read": _revoke("GatewayRole", "dynamodb:Query"),
+    "worker reads whole threads": _grant("TaskPollerRole", "dynamodb:Query", {"Fn::GetAtt": ["Table", "Arn"]}),
+    "gateway reads the index": _grant("GatewayRole", "dynamodb:Query", {"Fn::Sub": "${Table.Arn}/index/due"}),
     "no such action": _grant("TaskPollerRole", "dynamodb:FetchItem", {"Fn::GetAtt": ["Table", "Arn"]}),
     "index not granted": lambda resources: _of(resources, "NotifierRole")["Policies"][0]["PolicyDocument"].update(
         Statement=[row for row in _statements(resources, "NotifierRole") if row["Sid"] != "DueRows"]
@@ -106,5 +128,8 @@ ERRORS: dict[str, Callable[[Resources], None]] = {
         Principal={"AWS": "*"}
     ),
     "alarm gone": lambda resources: resources.pop("NotifierThrottles"),
+    "rows put aside unseen": lambda resources: resources.pop("NotifierPutAside"),
+    "words that nobody logs": _set("TaskPollerPutAside", FilterPattern='{ $.message = "a row was put away" }'),
+    "count without an alarm": lambda resources: resources.pop("RowsPutAside"),
     "logs for ever": lambda resources: _of(resources, "GatewayLogs").pop("RetentionInDays"),
 }

@@ -1,6 +1,6 @@
 """What Pudu asks of its template beyond what a linter knows. Each rule yields findings as sentences; none is good.
 
-Rules look at the expansion, where nothing is hidden in a default; `code_folders` looks at the source, which names the folders.
+Rules look at the expansion, where nothing is hidden in a default; those of SOURCE_RULES look at the source and at the code beside it.
 """
 
 import re
@@ -19,10 +19,24 @@ SCHEDULED = {"TaskPoller", "Notifier"}
 ENVIRONMENT = {
     "Gateway": {"PUDU_TABLE", "PUDU_LOG", "PUDU_SEAL_KMS_KEY"},
     "TaskPoller": {"PUDU_TABLE", "PUDU_LOG", "PUDU_SEAL_KMS_KEY", "PUDU_LEASE_SECONDS"},
-    "Notifier": {"PUDU_TABLE", "PUDU_LOG"},
+    "Notifier": {"PUDU_TABLE", "PUDU_LOG", "PUDU_LEASE_SECONDS"},
 }
 
-ROW_ACTIONS = {"ConditionCheckItem", "GetItem", "PutItem", "Query", "UpdateItem"}
+DEFAULT_LEASE = 120
+"""Seconds for which a function holds a claim when it is not told (shared/lambda settings)."""
+
+ROW_ACTIONS = {
+    # Config and events read and written, intents with their thread (an update), handles, payloads; lists by query.
+    "Gateway": {"GetItem", "PutItem", "Query", "UpdateItem"},
+    # Claims (updates), commits, and the payload row that a commit may clear. It finds its work in the index only.
+    "TaskPoller": {"DeleteItem", "GetItem", "PutItem", "UpdateItem"},
+    # Claims and deliveries.
+    "Notifier": {"GetItem", "PutItem", "UpdateItem"},
+}
+"""What each function does to rows of the table, by itself or as an element of a transaction."""
+
+PUT_ASIDE = "a row was put aside"
+"""The message of a row that was moved to lane `corrupt`; whoever moves or finds one logs it."""
 
 DOORS = {
     "AWS::ApiGateway::RestApi",
@@ -78,8 +92,9 @@ def functions(template: Template) -> Iterator[str]:
         if "ReservedConcurrentExecutions" in properties:
             yield f"{name}: concurrency is reserved; one busy or stuck invocation would turn the next tick away"
         variables = set(properties.get("Environment", {}).get("Variables", {}))
-        lease = properties.get("Environment", {}).get("Variables", {}).get("PUDU_LEASE_SECONDS")
-        if lease is not None and not (str(lease).isdigit() and 0 < int(lease) < properties.get("Timeout", 0)):
+        lease = properties.get("Environment", {}).get("Variables", {}).get("PUDU_LEASE_SECONDS", DEFAULT_LEASE)
+        # Only the scheduled functions claim rows by their lease; a submit's is bounded by the front door.
+        if name in SCHEDULED and not (str(lease).isdigit() and 0 < int(lease) < properties.get("Timeout", 0)):
             yield f"{name}: a lease of {lease} s must end before the function does"
         if variables != ENVIRONMENT.get(name, set()):
             yield f"{name}: the environment is {sorted(variables)}, not {sorted(ENVIRONMENT.get(name, set()))}"
@@ -202,7 +217,7 @@ def roles(template: Template) -> Iterator[str]:
 
 def wanted_grants(function: str) -> set[tuple[str, str]]:
     """Exactly what a function may do: (action, resource)."""
-    wanted = {(f"dynamodb:{action}", "Table") for action in ROW_ACTIONS}
+    wanted = {(f"dynamodb:{action}", "Table") for action in ROW_ACTIONS[function]}
     wanted |= {(f"logs:{action}", f"{function}Logs") for action in ("CreateLogStream", "PutLogEvents")}
     if function in SCHEDULED:
         wanted.add(("dynamodb:Query", "Table/index/due"))
@@ -276,7 +291,28 @@ def watched(template: Template) -> Iterator[str]:
             yield f"{name}: its logs are kept for ever, or are not in a group of this template"
 
 
-RULES = [functions, only_door, schedules, asynchronous_invocations, table, kept, roles, seal_key, watched]
+def rows_put_aside(template: Template) -> Iterator[str]:
+    """Each log that may tell of a row in lane `corrupt` is counted, and the count has an alarm."""
+    counted: dict[str, set[tuple[str, str]]] = {}
+    for name, properties in of_type(template, "AWS::Logs::MetricFilter"):
+        if properties.get("FilterPattern") != f'{{ $.message = "{PUT_ASIDE}" }}':
+            yield f"{name}: FilterPattern is {properties.get('FilterPattern')!r}, which no log line of ours matches"
+            continue
+        for metric in properties.get("MetricTransformations", []):
+            if metric.get("MetricValue") != "1":
+                yield f"{name}: a line counts {metric.get('MetricValue')!r}, not '1'"
+            counted.setdefault(target(properties.get("LogGroupName")), set()).add(metric_of(metric, "MetricNamespace"))
+    alarms = {metric_of(properties, "Namespace") for _, properties in of_type(template, "AWS::CloudWatch::Alarm")}
+    for function in sorted(SCHEDULED):
+        if not counted.get(f"{function}Logs", set()) & alarms:
+            yield f"{function}: no alarm on rows put aside in its log"
+
+
+def metric_of(properties: dict[str, Any], namespace: str) -> tuple[str, str]:
+    return str(properties.get(namespace)), str(properties.get("MetricName"))
+
+
+RULES = [functions, only_door, schedules, asynchronous_invocations, table, kept, roles, seal_key, watched, rows_put_aside]
 
 
 def code_folders(source: Template, root: Path) -> Iterator[str]:
@@ -293,3 +329,13 @@ def code_folders(source: Template, root: Path) -> Iterator[str]:
     }
     for folder in sorted(used ^ built, key=str):
         yield f"{folder}: named by the template or made by the build, but not both"
+
+
+def put_aside_is_logged(_source: Template, root: Path) -> Iterator[str]:
+    """The filter's words are those of the code that moves rows away: neither may change alone."""
+    store = root / "shared/dynamo/src/durable_row.rs"
+    if f'"{PUT_ASIDE}"' not in store.read_text(encoding="utf-8"):
+        yield f"{store.relative_to(root)}: logs no {PUT_ASIDE!r}, which the metric filters count"
+
+
+SOURCE_RULES = [code_folders, put_aside_is_logged]
