@@ -139,6 +139,7 @@ const ERRORS: [(&[u16], &[i64], CallFault); 7] = [
 
 /// An error of a server is heard as what it is; its words are kept, and a submission follows the fault.
 async fn error_is(
+    client: &Arc<Client>,
     era: Era,
     fault: CallFault,
     what: &str,
@@ -146,16 +147,16 @@ async fn error_is(
 ) {
     let host = Host::of_era(era, move |seen| std::future::ready(act(seen))).await;
     let server = http(&host.url);
-    let error = call(&knowing(&server, era).await, &server, LONG).await.expect_err(what);
+    let error = call(client, &server, LONG).await.expect_err(what);
     assert_eq!(error.fault, fault, "{era:?}, {what}: {error}");
     assert!(error.message.contains("disk is full"), "{era:?}, {what}: {error}");
     assert_eq!(error.message.starts_with("refused"), fault == CallFault::Refused, "{era:?}, {what}: {error}");
-    assert_eq!(submit_refused(&server, era).await, fault == CallFault::Refused, "{era:?}, {what}");
+    assert_eq!(submit_refused(client, &server).await, fault == CallFault::Refused, "{era:?}, {what}");
 }
 
 /// Submits to a server that fails; whether that counts as refused, or as unknown.
-async fn submit_refused(server: &Server, era: Era) -> bool {
-    let driver = OrdinaryTools::new(Arc::new(knowing(server, era).await), Arc::new(NoSecrets));
+async fn submit_refused(client: &Arc<Client>, server: &Server) -> bool {
+    let driver = OrdinaryTools::new(Arc::<Client>::clone(client), Arc::new(NoSecrets));
     let data = json!({"submit_tool": "begin", "status_tool": "ask", "cancel_tool": "stop"});
     match driver.submit(server, &data, Map::new(), LONG).await {
         Err(SubmitError::Refused(_)) => true,
@@ -166,12 +167,13 @@ async fn submit_refused(server: &Server, era: Era) -> bool {
 
 #[tokio::test]
 async fn an_error_is_a_refusal_only_where_the_server_cannot_have_acted() {
+    let client = Arc::new(client());
     for era in [Era::Stateless, Era::Session] {
         for (statuses, codes, fault) in ERRORS {
             for status in statuses {
                 for &code in codes {
                     let status = StatusCode::from_u16(*status).expect("a status");
-                    error_is(era, fault, &format!("{status} with {code}"), move |seen| {
+                    error_is(&client, era, fault, &format!("{status} with {code}"), move |seen| {
                         (status, refused(&seen.message, code, "disk is full")).into_response()
                     })
                     .await;
@@ -183,6 +185,7 @@ async fn an_error_is_a_refusal_only_where_the_server_cannot_have_acted() {
 
 #[tokio::test]
 async fn an_error_in_a_stream_is_judged_by_its_code() {
+    let client = Arc::new(client());
     for era in [Era::Stateless, Era::Session] {
         for (code, fault) in [
             (-32602, CallFault::Refused),
@@ -191,7 +194,7 @@ async fn an_error_in_a_stream_is_judged_by_its_code() {
             (-32000, CallFault::Broken),
             (-32001, CallFault::Broken),
         ] {
-            error_is(era, fault, &format!("an event with {code}"), move |seen| {
+            error_is(&client, era, fault, &format!("an event with {code}"), move |seen| {
                 let error = json!({"code": code, "message": "disk is full"});
                 events(&[json!({"jsonrpc": "2.0", "id": seen.message["id"], "error": error})])
             })
@@ -202,10 +205,11 @@ async fn an_error_in_a_stream_is_judged_by_its_code() {
 
 #[tokio::test]
 async fn a_submission_whose_answer_is_lost_is_unknown() {
+    let client = Arc::new(client());
     for era in [Era::Stateless, Era::Session] {
         for (name, fault, act) in cases().into_iter().filter(|(_, fault, _)| *fault != CallFault::Timeout) {
             let host = Host::of_era(era, act).await;
-            let refused = submit_refused(&http(&host.url), era).await;
+            let refused = submit_refused(&client, &http(&host.url)).await;
             assert_eq!(refused, fault == CallFault::Refused, "{era:?}, {name}");
         }
     }
