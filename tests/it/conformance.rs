@@ -43,4 +43,4 @@ macro_rules! suites {
     };
 }
 
-suites!(task_store, note_store, due_index, event_log, config_store);
+suites!(task_store, note_store, due_index, event_log, config_store, wrapped_keys);

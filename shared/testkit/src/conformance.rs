@@ -15,6 +15,7 @@ mod handle;
 mod life;
 mod list;
 mod notes;
+mod wrapped_keys;
 
 use std::any::Any;
 use std::panic::AssertUnwindSafe;
@@ -24,7 +25,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use pudu_app::ports::{ConfigStore, DueIndex, EventLog, NoteKey, NoteStore, TaskStore};
+use pudu_app::ports::{ConfigStore, DueIndex, EventLog, NoteKey, NoteStore, TaskStore, WrappedKeys};
 use pudu_domain::TaskKey;
 
 use crate::clock::ManualClock;
@@ -49,6 +50,8 @@ pub struct World {
     pub events: Arc<dyn EventLog>,
     /// The config.
     pub config: Arc<dyn ConfigStore>,
+    /// The wrapped sealing key.
+    pub wrapped_keys: Arc<dyn WrappedKeys>,
     /// The clock that the stores read.
     pub clock: Arc<ManualClock>,
     /// Makes rows undecodable, where that is possible.
@@ -85,7 +88,7 @@ pub struct Suite {
 }
 
 /// Every suite.
-pub const SUITES: [Suite; 5] = [
+pub const SUITES: [Suite; 6] = [
     Suite {
         port: "task_store",
         parts: &[
@@ -102,6 +105,7 @@ pub const SUITES: [Suite; 5] = [
     Suite { port: "due_index", parts: &[due::CASES] },
     Suite { port: "event_log", parts: &[events::CASES] },
     Suite { port: "config_store", parts: &[configs::CASES] },
+    Suite { port: "wrapped_keys", parts: &[wrapped_keys::CASES] },
 ];
 
 /// Names a function as a case.
@@ -155,7 +159,8 @@ pub fn fake_world(flaw: Option<Flaw>) -> World {
         notes: store.clone(),
         due: store.clone(),
         events: store.clone(),
-        config: store,
+        config: store.clone(),
+        wrapped_keys: store,
         clock,
         vandal: Some(Arc::new(table)),
         keep: Arc::new(()),

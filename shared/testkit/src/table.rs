@@ -9,6 +9,7 @@ mod index;
 mod notes;
 mod rows;
 mod tasks;
+mod wrapped_keys;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
