@@ -139,6 +139,35 @@ async fn a_server_that_hangs_delays_only_its_own_tools() {
     assert!(matches!(catalogue.find("slow_t"), Err(NotFound::Down(error)) if error.server == "slow"));
 }
 
+/// A call of a healthy server's tool does not wait for the sick one, however long that one may take.
+#[tokio::test(start_paused = true)]
+async fn a_tool_is_found_without_waiting_for_a_server_that_hangs() {
+    let shop = Shop::new(json!({"slow": server(1), "fine": server(2)}), &[("fine", Ok(vec!["t"]))]).await;
+    let limit = Duration::from_secs(40);
+    assert!(shop.catalog.find("fine_t", limit).await.unwrap().is_ok());
+    assert!(shop.clock.elapsed() < Duration::from_secs(1));
+    let down = shop.catalog.find("slow_t", limit).await.unwrap();
+    assert!(matches!(down, Err(NotFound::Down(error)) if error.server == "slow"));
+}
+
+/// Names that are not shown now are attributed all the same: by the name as it would be shown, or to a server without
+/// a prefix, whose names could be anything.
+#[tokio::test(start_paused = true)]
+async fn a_tool_of_a_server_that_is_down_is_not_just_unknown() {
+    let config =
+        json!({"my server": server(1), "plain": with(server(2), &json!({"tool_name_prefix": false}))});
+    let down = Err("the connection broke");
+    let shop = Shop::new(config.clone(), &[("my server", down.clone()), ("plain", Ok(vec!["t"]))]).await;
+    assert!(
+        matches!(shop.now().await.find("my_server_x"), Err(NotFound::Down(error)) if error.server == "my server")
+    );
+    assert_eq!(shop.now().await.find("anything").unwrap_err(), NotFound::Unknown);
+    let shop = Shop::new(config, &[("my server", Ok(vec!["x"])), ("plain", down)]).await;
+    assert!(
+        matches!(shop.now().await.find("anything"), Err(NotFound::Down(error)) if error.server == "plain")
+    );
+}
+
 /// Vector 26.
 #[tokio::test(start_paused = true)]
 async fn of_a_toolset_only_the_submit_tool_is_seen() {
@@ -201,7 +230,7 @@ async fn a_failed_listing_is_kept_for_a_moment() {
     shop.now().await;
     shop.now().await;
     assert_eq!(shop.asked(), 1);
-    shop.clock.sleep(Duration::from_secs(3)).await;
+    shop.clock.sleep(Duration::from_secs(6)).await;
     shop.now().await;
     assert_eq!(shop.asked(), 2);
 }

@@ -5,7 +5,7 @@ use axum::response::{IntoResponse, Response};
 use http::StatusCode;
 use pudu_app::chain::Chain;
 use pudu_app::configs::{ConfigError, PutError};
-use pudu_app::ports::{CallError, CallFault, StoreError};
+use pudu_app::ports::{CallError, CallFault, SealKeyError, StoreError};
 use pudu_app::tasks::CancelError;
 use pudu_app::tools::InvokeError;
 use pudu_config::Kind;
@@ -39,15 +39,30 @@ impl IntoResponse for Failure {
     }
 }
 
+/// Logs an error with its sources, once, here at the edge, and answers with its outer words: the sources hold request ids,
+/// keys and addresses, which are not for callers.
+fn told(status: StatusCode, error: &(dyn std::error::Error + 'static)) -> Failure {
+    let (chain, code) = (Chain(error), status.as_u16());
+    // An outage heals by itself; anything else needs somebody.
+    if status == StatusCode::SERVICE_UNAVAILABLE {
+        tracing::warn!(error = %chain, http.status = code, "a request was not served");
+    } else {
+        tracing::error!(error = %chain, http.status = code, "a request was not served");
+    }
+    Failure::new(status, error.to_string())
+}
+
 impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Self {
-        // The sources hold request ids and addresses: they are for the log, not for the caller.
-        tracing::error!(error = %Chain(&error), "the table failed a request");
-        let status = match error {
-            StoreError::Corrupt { .. } => StatusCode::INTERNAL_SERVER_ERROR,
-            StoreError::Unavailable { .. } | StoreError::Refused { .. } => StatusCode::SERVICE_UNAVAILABLE,
-        };
-        Self::new(status, error.to_string())
+        match error {
+            StoreError::Corrupt { item, .. } => {
+                let detail = format!("a stored {item} does not decode; the log says which");
+                Self { detail, ..told(StatusCode::INTERNAL_SERVER_ERROR, &error) }
+            }
+            StoreError::Unavailable { .. } | StoreError::Refused { .. } => {
+                told(StatusCode::SERVICE_UNAVAILABLE, &error)
+            }
+        }
     }
 }
 
@@ -55,15 +70,17 @@ impl From<ConfigError> for Failure {
     fn from(error: ConfigError) -> Self {
         match error {
             ConfigError::Store(error) => error.into(),
-            error => {
-                tracing::error!(error = %Chain(&error), "the config could not be read");
-                let status = match error {
-                    ConfigError::Key(_) => StatusCode::SERVICE_UNAVAILABLE,
-                    _ => StatusCode::INTERNAL_SERVER_ERROR,
-                };
-                Self::new(status, Chain(&error).to_string())
+            ConfigError::Key(error) => error.into(),
+            error @ (ConfigError::Open { .. } | ConfigError::Missing { .. }) => {
+                told(StatusCode::INTERNAL_SERVER_ERROR, &error)
             }
         }
+    }
+}
+
+impl From<SealKeyError> for Failure {
+    fn from(error: SealKeyError) -> Self {
+        told(StatusCode::SERVICE_UNAVAILABLE, &error)
     }
 }
 
@@ -78,8 +95,8 @@ impl From<PutError> for Failure {
             PutError::Busy => Self::new(StatusCode::CONFLICT, error.to_string()),
             PutError::Current(error) => error.into(),
             PutError::Store(error) => error.into(),
-            PutError::Key(error) => Self::new(StatusCode::SERVICE_UNAVAILABLE, error.to_string()),
-            PutError::Seal(error) => Self::new(StatusCode::INTERNAL_SERVER_ERROR, error.to_string()),
+            PutError::Key(error) => error.into(),
+            PutError::Seal(_) => told(StatusCode::INTERNAL_SERVER_ERROR, &error),
         }
     }
 }

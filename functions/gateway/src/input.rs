@@ -15,10 +15,20 @@ use crate::state::Gateway;
 /// Largest body, in bytes.
 pub(crate) const MAX_BODY: usize = 1024 * 1024;
 
+/// What a body may be, in words: what is wrong with one is never told by repeating it, it may hold a secret.
+pub(crate) trait Shape: DeserializeOwned {
+    /// What is expected.
+    const EXPECTED: &'static str;
+}
+
+impl Shape for Value {
+    const EXPECTED: &'static str = "JSON";
+}
+
 /// A JSON body of a known shape.
 pub(crate) struct Body<T>(pub(crate) T);
 
-impl<T: DeserializeOwned> FromRequest<Gateway> for Body<T> {
+impl<T: Shape> FromRequest<Gateway> for Body<T> {
     type Rejection = Failure;
 
     async fn from_request(request: Request, state: &Gateway) -> Result<Self, Failure> {
@@ -29,7 +39,7 @@ impl<T: DeserializeOwned> FromRequest<Gateway> for Body<T> {
         })?;
         serde_json::from_value(value)
             .map(Self)
-            .map_err(|error| Failure::unprocessable(format!("the body does not fit: {error}")))
+            .map_err(|_| Failure::unprocessable(format!("the body must be {}", T::EXPECTED)))
     }
 }
 

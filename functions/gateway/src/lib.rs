@@ -1,7 +1,7 @@
 //! The public door: config, tools, tasks and events over HTTP (reference 8).
 //!
 //! It keeps nothing between requests that another instance would miss. Every answer is JSON; every error is
-//! `{"detail": …}` with the status that [`error`] gives it, and never a credential.
+//! `{"detail": …}` with the status that `error.rs` gives it, and never a credential.
 
 mod answer;
 pub mod cloud;

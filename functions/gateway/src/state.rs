@@ -35,7 +35,8 @@ pub struct Gateway {
     pub events: Arc<dyn EventLog>,
     /// How long discovery may take.
     pub limits: Limits,
-    /// Calls that go on when their caller has hung up: a submission that was begun is brought to its end.
+    /// Calls that go on when their caller has hung up, as long as the process lives: a submission that was begun is brought
+    /// to its end. One that the process takes with it is ended by recovery.
     pub calls: TaskTracker,
 }
 

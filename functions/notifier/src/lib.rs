@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use lambda_runtime::LambdaEvent;
 use pudu_app::worker::{self, Drain, Report};
+use pudu_lambda::tick;
 use serde_json::Value;
 
 /// The function's context, built once per process.
@@ -22,20 +23,8 @@ impl Notifier {
         Self { drain, notifier: Arc::new(notifier) }
     }
 
-    /// One invocation. What the event says does not matter: what is due is in the table.
+    /// One invocation.
     pub async fn handle(&self, event: LambdaEvent<Value>) -> Report {
-        let deadline = pudu_lambda::deadline::of(&event.context);
-        let work: Arc<worker::Notifier> = Arc::clone(&self.notifier);
-        let report = self.drain.run(work, deadline).await;
-        if report != Report::default() {
-            tracing::info!(
-                worked = report.worked,
-                refused = report.refused,
-                failed = report.failed,
-                scans_failed = report.scans_failed,
-                "tick done"
-            );
-        }
-        report
+        tick::run(&self.drain, self.notifier.clone(), &event).await
     }
 }

@@ -12,6 +12,6 @@ async fn main() -> Result<(), Error> {
     let settings = Settings::read(&Process)?;
     telemetry::init(settings.log, Format::Json);
     let notifier = cloud::compose(&settings).await;
-    let handler = |event: LambdaEvent<Value>| async { Ok::<_, Error>(notifier.handle(event).await) };
+    let handler = |event: LambdaEvent<Value>| async { Ok::<_, Error>(notifier.handle(event).await.clean()?) };
     lambda_runtime::run(service_fn(handler)).await
 }

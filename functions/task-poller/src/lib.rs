@@ -1,7 +1,6 @@
 //! The task-poller: on a tick, works until nothing is due (DESIGN "Poll", "Cancel").
 //!
-//! It keeps nothing between ticks. A tick that comes twice, or late, or beside another poller, changes nothing: every
-//! row is claimed before it is worked on.
+//! It keeps nothing between ticks.
 
 pub mod cloud;
 
@@ -9,6 +8,7 @@ use std::sync::Arc;
 
 use lambda_runtime::LambdaEvent;
 use pudu_app::worker::{Drain, Poller, Report};
+use pudu_lambda::tick;
 use serde_json::Value;
 
 /// The function's context, built once per process.
@@ -23,20 +23,8 @@ impl TaskPoller {
         Self { drain, poller: Arc::new(poller) }
     }
 
-    /// One invocation. What the event says does not matter: what is due is in the table.
+    /// One invocation.
     pub async fn handle(&self, event: LambdaEvent<Value>) -> Report {
-        let deadline = pudu_lambda::deadline::of(&event.context);
-        let work: Arc<Poller> = Arc::clone(&self.poller);
-        let report = self.drain.run(work, deadline).await;
-        if report != Report::default() {
-            tracing::info!(
-                worked = report.worked,
-                refused = report.refused,
-                failed = report.failed,
-                scans_failed = report.scans_failed,
-                "tick done"
-            );
-        }
-        report
+        tick::run(&self.drain, self.poller.clone(), &event).await
     }
 }

@@ -8,7 +8,6 @@ use std::time::Duration;
 use anyhow::Context;
 use aws_sdk_dynamodb::Client as Dynamo;
 use axum::Router;
-use pudu_app::configs::Configs;
 use pudu_app::drivers::Drivers;
 use pudu_app::limits::Limits;
 use pudu_app::ports::{Clock, Random};
@@ -139,15 +138,7 @@ impl House {
 
     /// Stores the example server at `url` if no config was ever stored; whether it did.
     pub async fn seed(&self, url: &str) -> anyhow::Result<bool> {
-        // Through a reader of its own: the shared one would remember for a second that there was nothing.
-        let configs = Configs::new(
-            Arc::clone(&self.ports.config),
-            Arc::clone(&self.ports.keys),
-            Arc::clone(&self.ports.secrets),
-            Arc::clone(&self.ports.clock),
-            Arc::clone(&self.ports.random),
-        );
-        seed::seed(&configs, url).await
+        seed::seed(&self.wiring.configs, url).await
     }
 
     /// The public door.

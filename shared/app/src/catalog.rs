@@ -17,7 +17,7 @@ use crate::ports::{CallError, Clock, McpClient, RawTool};
 /// How long a server's tools are taken as known.
 const FRESH_FOR: Duration = Duration::from_secs(60);
 /// How long a server that could not be listed is left alone.
-const FAILED_FOR: Duration = Duration::from_secs(2);
+const FAILED_FOR: Duration = Duration::from_secs(5);
 
 /// What a tool does when it is called.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -65,6 +65,8 @@ pub struct ServerPart {
     pub tools: usize,
     /// Toolsets that cannot be used, with the reason.
     pub toolset_problems: Vec<String>,
+    /// Whether its visible names begin with its own.
+    prefix: bool,
 }
 
 /// Every tool, and every server's state.
@@ -92,6 +94,28 @@ pub enum NotFound {
 
 type Listing = Result<Arc<Vec<RawTool>>, CallError>;
 
+/// Listings under way. Dropping it gives up those that have not come.
+struct Discovery {
+    current: Arc<Current>,
+    known: BTreeMap<String, Listing>,
+    running: JoinSet<(String, String, Listing)>,
+}
+
+impl Discovery {
+    /// Waits for the next listing; false when there is none left to wait for.
+    async fn next(&mut self, catalog: &Catalog) -> bool {
+        match self.running.join_next().await {
+            None => return false,
+            Some(Ok((name, digest, tools))) => {
+                catalog.remember(digest, &tools);
+                self.known.insert(name, tools);
+            }
+            Some(Err(error)) => tracing::error!(%error, "listing a server's tools panicked"),
+        }
+        true
+    }
+}
+
 /// Discovers and remembers.
 pub struct Catalog {
     configs: Arc<Configs>,
@@ -109,32 +133,46 @@ impl Catalog {
 
     /// The catalogue as it is now. Servers are asked side by side, each within its own limits, at most `limit`.
     pub async fn now(&self, limit: Duration) -> Result<Catalogue, ConfigError> {
+        let mut discovery = self.discover(limit).await?;
+        while discovery.next(self).await {}
+        Ok(assemble(&discovery.current, &discovery.known))
+    }
+
+    /// The tool of that visible name, or why there is none. Returns as soon as it is found: a server that does not
+    /// answer holds up nobody who calls another one's tools.
+    pub async fn find(
+        &self,
+        name: &str,
+        limit: Duration,
+    ) -> Result<Result<Arc<Tool>, NotFound>, ConfigError> {
+        let mut discovery = self.discover(limit).await?;
+        loop {
+            let catalogue = assemble(&discovery.current, &discovery.known);
+            let found = catalogue.find(name);
+            if found.is_ok() || !discovery.next(self).await {
+                return Ok(found.cloned());
+            }
+        }
+    }
+
+    /// Begins to list every enabled server whose tools are not known.
+    async fn discover(&self, limit: Duration) -> Result<Discovery, ConfigError> {
         let current = self.configs.current().await?;
-        let mut listing = JoinSet::new();
-        let mut known = BTreeMap::new();
-        for (name, server) in current.servers.iter().filter(|(_, server)| server.enabled) {
-            let digest = current.digests.get(name).cloned().unwrap_or_default();
+        let mut discovery = Discovery { current, known: BTreeMap::new(), running: JoinSet::new() };
+        for (name, server) in discovery.current.servers.iter().filter(|(_, server)| server.enabled) {
+            let digest = discovery.current.digests.get(name).cloned().unwrap_or_default();
             if let Some(tools) = self.known(&digest) {
-                known.insert(name.clone(), tools);
+                discovery.known.insert(name.clone(), tools);
                 continue;
             }
             let (client, server) = (Arc::clone(&self.client), Arc::clone(server));
-            listing.spawn(async move {
+            discovery.running.spawn(async move {
                 let within = limit.min(server.init_timeout());
                 let tools = client.list_tools(&server, within).await.map(Arc::new);
                 (server.name.clone(), digest, tools)
             });
         }
-        while let Some(joined) = listing.join_next().await {
-            match joined {
-                Ok((name, digest, tools)) => {
-                    self.remember(digest, &tools);
-                    known.insert(name, tools);
-                }
-                Err(error) => tracing::error!(%error, "listing a server's tools panicked"),
-            }
-        }
-        Ok(assemble(&current, &known))
+        Ok(discovery)
     }
 
     fn known(&self, digest: &str) -> Option<Listing> {
@@ -161,13 +199,13 @@ impl Catalogue {
             return Ok(tool);
         }
         // A tool that cannot be seen is attributed by its prefix; the longest server name that fits is meant.
-        let owner = self
-            .servers
-            .iter()
-            .filter(|(server, _)| {
-                name.strip_prefix(server.as_str()).is_some_and(|rest| rest.starts_with('_'))
-            })
-            .max_by_key(|(server, _)| server.len());
+        let unseen = self.servers.iter().filter(|(_, part)| part.state != ServerState::Ok);
+        let prefixed =
+            |server: &str| name.strip_prefix(&sanitised(server)).is_some_and(|rest| rest.starts_with('_'));
+        let owner =
+            unseen.clone().filter(|(server, _)| prefixed(server)).max_by_key(|(server, _)| server.len());
+        // Without a prefix it could be anything of a server that does not show its names.
+        let owner = owner.or_else(|| unseen.clone().find(|(_, part)| !part.prefix));
         Err(match owner {
             Some((server, ServerPart { state: ServerState::Disabled, .. })) => {
                 NotFound::Disabled { server: server.clone() }
@@ -178,12 +216,23 @@ impl Catalogue {
     }
 }
 
+/// A server's name as it begins a visible name.
+fn sanitised(server: &str) -> String {
+    let legal = |c: char| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' };
+    server.chars().map(legal).collect()
+}
+
 /// Puts the listings together. Pure.
 fn assemble(current: &Current, known: &BTreeMap<String, Listing>) -> Catalogue {
     let mut catalogue = Catalogue::default();
     let mut offered = Vec::new();
     for (name, server) in &current.servers {
-        let mut part = ServerPart { state: ServerState::Disabled, tools: 0, toolset_problems: Vec::new() };
+        let mut part = ServerPart {
+            state: ServerState::Disabled,
+            tools: 0,
+            toolset_problems: Vec::new(),
+            prefix: server.tool_name_prefix,
+        };
         match known.get(name) {
             None => {}
             Some(Err(error)) => part.state = ServerState::Failed(error.clone()),

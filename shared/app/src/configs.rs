@@ -60,13 +60,6 @@ pub enum ConfigError {
     },
 }
 
-/// A server that can be called for a task.
-#[derive(Debug, Clone)]
-pub struct TaskServer {
-    /// Its entry.
-    pub entry: Arc<Server>,
-}
-
 /// Why a task's server is not called today; it is again when this is no longer so (DESIGN section 4).
 #[derive(Debug, thiserror::Error)]
 pub enum Unreachable {
@@ -82,9 +75,9 @@ pub enum Unreachable {
     /// Its entry cannot be used.
     #[error("the server of this task cannot be called: {0}")]
     Unusable(String),
-    /// The config is not to be had right now.
+    /// The config is not to be had right now: this says nothing of the server.
     #[error("the config could not be read")]
-    Config,
+    Config(#[source] ConfigError),
 }
 
 /// Reads and changes the config.
@@ -128,21 +121,14 @@ impl Configs {
     }
 
     /// The server of a task, if it is today what it was at submission.
-    pub async fn task_server(&self, name: &ServerName, identity: &str) -> Result<TaskServer, Unreachable> {
-        let current = self.current().await.map_err(|error| {
-            tracing::error!(error = %Chain(&error), "the config could not be read");
-            Unreachable::Config
-        })?;
+    pub async fn task_server(&self, name: &ServerName, identity: &str) -> Result<Arc<Server>, Unreachable> {
+        let current = self.current().await.map_err(Unreachable::Config)?;
         let server = current.servers.get(name.as_str()).ok_or(Unreachable::Gone)?;
         if !server.enabled {
             return Err(Unreachable::Disabled);
         }
         let today = self.identity(server)?;
-        if today == identity {
-            Ok(TaskServer { entry: Arc::clone(server) })
-        } else {
-            Err(Unreachable::Changed)
-        }
+        if today == identity { Ok(Arc::clone(server)) } else { Err(Unreachable::Changed) }
     }
 
     /// Who a server is today.
@@ -167,8 +153,12 @@ impl Configs {
         self.cache.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
+    /// A slow reader must not bring back what this process has replaced meanwhile.
     fn remember(&self, now: Timestamp, current: &Arc<Current>) {
-        *self.cache.lock().unwrap_or_else(PoisonError::into_inner) = Some((now, Arc::clone(current)));
+        let mut cache = self.cache.lock().unwrap_or_else(PoisonError::into_inner);
+        if cache.as_ref().is_none_or(|(_, cached)| cached.number <= current.number) {
+            *cache = Some((now, Arc::clone(current)));
+        }
     }
 }
 

@@ -11,6 +11,16 @@ const MARGIN: Duration = Duration::from_secs(5);
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Deadline(Timestamp);
 
+/// The time limit of one call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CallLimit {
+    /// How long it may take.
+    pub time: Duration,
+    /// Whether that is less than the server may take, because the invocation ends: a call that does not answer in time then
+    /// says nothing of its server.
+    pub cut: bool,
+}
+
 impl Deadline {
     /// The deadline at `at`.
     pub const fn at(at: Timestamp) -> Self {
@@ -22,16 +32,17 @@ impl Deadline {
         self.0.since(now)
     }
 
-    /// The time limit of one call to a server, or none when too little is left to begin one: the smallest of what the
-    /// server is configured for, the lease less 5 s (half of a lease under 10 s), and what is left less 5 s.
-    pub fn call_limit(self, now: Timestamp, configured: Duration, lease: Duration) -> Option<Duration> {
-        let within_lease = if lease < 2 * MARGIN { lease / 2 } else { lease.saturating_sub(MARGIN) };
+    /// The limit of a call to a server, or none when too little is left to begin one: the smallest of what the server is
+    /// configured for, what is left of the lease less 5 s (half of it under 10 s), and what is left of the invocation less 5 s.
+    pub fn call_limit(self, now: Timestamp, configured: Duration, lease_left: Duration) -> Option<CallLimit> {
+        let within_lease =
+            if lease_left < 2 * MARGIN { lease_left / 2 } else { lease_left.saturating_sub(MARGIN) };
+        let own = configured.min(within_lease);
         let left = self.remaining(now).checked_sub(MARGIN).filter(|left| !left.is_zero())?;
-        Some(configured.min(within_lease).min(left))
+        Some(CallLimit { time: own.min(left), cut: left < own })
     }
 
-    /// Whether there is time to begin anything: a call that could only be short would fail for want of time, and count
-    /// against its server.
+    /// Whether there is time to begin anything.
     pub fn allows_work(self, now: Timestamp) -> bool {
         self.remaining(now) > 2 * MARGIN
     }
@@ -41,20 +52,19 @@ impl Deadline {
 mod tests {
     use super::*;
 
-    fn limit(left: u64, configured: u64, lease: u64) -> Option<u64> {
+    fn limit(left: u64, configured: u64, lease: u64) -> Option<(u64, bool)> {
         let now = Timestamp::from_millis(0);
         let deadline = Deadline::at(now + Duration::from_secs(left));
-        deadline
-            .call_limit(now, Duration::from_secs(configured), Duration::from_secs(lease))
-            .map(|l| l.as_secs())
+        let limit = deadline.call_limit(now, Duration::from_secs(configured), Duration::from_secs(lease));
+        limit.map(|limit| (limit.time.as_secs(), limit.cut))
     }
 
     #[test]
-    fn the_smallest_limit_wins() {
-        assert_eq!(limit(180, 60, 120), Some(60));
-        assert_eq!(limit(180, 600, 120), Some(115));
-        assert_eq!(limit(30, 60, 120), Some(25));
-        assert_eq!(limit(180, 60, 8), Some(4));
+    fn the_smallest_limit_wins_and_says_if_it_was_the_invocations() {
+        assert_eq!(limit(180, 60, 120), Some((60, false)));
+        assert_eq!(limit(180, 600, 120), Some((115, false)));
+        assert_eq!(limit(30, 60, 120), Some((25, true)));
+        assert_eq!(limit(180, 60, 8), Some((4, false)));
     }
 
     #[test]

@@ -5,7 +5,8 @@ use std::time::Duration;
 /// Limits of one worker process.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Limits {
-    /// How long a claim is held. Default 120 s; it must stay below the function's own timeout.
+    /// How long a claim is held. Default 120 s; below the function's own timeout, so that what a killed process held is
+    /// free again when the next one looks.
     pub lease: Duration,
     /// Claims worked on at once. Default 64.
     pub at_once: usize,
@@ -13,7 +14,8 @@ pub struct Limits {
     pub at_once_per_server: usize,
     /// How far ahead a worker waits for a due time instead of ending. Default 10 s.
     pub linger: Duration,
-    /// Longest call to a server that a caller of the gateway waits for. Default 45 s, inside the front door's limit.
+    /// Longest that a caller of the gateway waits for a tool: finding it and calling it. Default 40 s, so that a
+    /// submission is recorded, or undone, inside the gateway's own 60 s.
     pub front_door: Duration,
 }
 
@@ -24,7 +26,7 @@ impl Default for Limits {
             at_once: 64,
             at_once_per_server: 8,
             linger: Duration::from_secs(10),
-            front_door: Duration::from_secs(45),
+            front_door: Duration::from_secs(40),
         }
     }
 }

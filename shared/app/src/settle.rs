@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use pudu_domain::task::{Command, Context, PayloadWrite, Rejected, decide};
+use pudu_domain::task::{Command, Context, PayloadWrite, Rejected, decide, put_aside};
 use pudu_domain::{Payload, Policy, Task, TaskSpec};
 
 use crate::ports::{Clock, Committed, StoreError, TaskStore};
@@ -72,6 +72,11 @@ impl Settle {
             }
         }
         Ok(Settled::Lost(outcome))
+    }
+
+    /// Moves a held task out of everybody's way, where an operator finds it. It needs no other row.
+    pub async fn put_aside(&self, task: &Task) -> Result<(), StoreError> {
+        self.tasks.commit(&put_aside(task, self.clock.now())).await.map(drop)
     }
 
     /// Applies `command` for somebody who holds nothing (a request to cancel): reads, decides, and tries again when the

@@ -4,6 +4,7 @@ mod arguments;
 mod submit;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use pudu_domain::{Payload, Policy, ThreadKey};
 use serde_json::{Map, Value};
@@ -17,6 +18,9 @@ use crate::settle::Settle;
 
 pub use arguments::InvalidArguments;
 pub use submit::Submitted;
+
+/// Longest search for a tool that is not known yet.
+const DISCOVERY: Duration = Duration::from_secs(15);
 
 /// What a call brought.
 #[derive(Debug, Clone, PartialEq)]
@@ -122,9 +126,10 @@ impl Tools {
         name: &str,
         arguments: Map<String, Value>,
     ) -> Result<Invoked, InvokeError> {
-        let catalogue = self.catalog.now(self.limits.front_door).await?;
-        let tool = match catalogue.find(name) {
-            Ok(tool) => Arc::clone(tool),
+        // One budget for all of it: what looking for the tool takes, its call does not have.
+        let until = self.settle.clock.now() + self.limits.front_door;
+        let tool = match self.catalog.find(name, self.limits.front_door.min(DISCOVERY)).await? {
+            Ok(tool) => tool,
             Err(NotFound::Unknown) => return Err(InvokeError::Unknown { name: name.to_owned() }),
             Err(NotFound::Disabled { server }) => {
                 return Err(InvokeError::Disabled { name: name.to_owned(), server });
@@ -132,13 +137,13 @@ impl Tools {
             Err(NotFound::Down(error)) => return Err(error.into()),
         };
         arguments::check(&tool, &arguments)?;
+        let limit = tool.server.call_timeout().min(until.since(self.settle.clock.now()));
         match &tool.role {
             Role::Call => {
-                let limit = tool.server.call_timeout().min(self.limits.front_door);
                 Ok(Invoked::Result(self.client.call_tool(&tool.server, &tool.raw, arguments, limit).await?))
             }
             Role::Submit(set) => {
-                Ok(Invoked::Submitted(self.submit(thread, &tool.server, set, arguments).await?))
+                Ok(Invoked::Submitted(self.submit(thread, &tool.server, set, arguments, limit).await?))
             }
         }
     }

@@ -5,6 +5,6 @@ mod notifier;
 mod poller;
 mod queue;
 
-pub use drain::{Drain, Ran, Report, Work};
+pub use drain::{Drain, Failures, Ran, Report, Work};
 pub use notifier::Notifier;
 pub use poller::Poller;

@@ -14,7 +14,7 @@ mod tests;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-pub use decide::{Command, Context, Rejected, decide};
+pub use decide::{Command, Context, Rejected, decide, put_aside};
 pub use submit::{Intent, Refusal, intend};
 
 use crate::durable::{Due, Durable, Expect, Lane};

@@ -12,3 +12,4 @@ pub mod seal_keys;
 pub mod secrets;
 pub mod settings;
 pub mod telemetry;
+pub mod tick;

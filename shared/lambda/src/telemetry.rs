@@ -1,7 +1,7 @@
 //! Logging: one JSON object per line to standard error, dotted field names (CONTRIBUTING.md has the guide).
 
 use tracing::Level;
-use tracing_subscriber::filter::Targets;
+use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 
@@ -17,7 +17,11 @@ pub enum Format {
 /// Starts logging for this process; a second call changes nothing.
 pub fn init(level: Level, format: Format) {
     // The SDKs log bodies and headers at debug: only their warnings pass, whatever our own level is.
-    let filter = Targets::new().with_default(Level::WARN).with_target("pudu", level);
+    // The MCP SDK reports everyday failures of a peer as errors; what matters of them is in our own errors.
+    let filter = Targets::new()
+        .with_default(Level::WARN)
+        .with_target("rmcp", LevelFilter::OFF)
+        .with_target("pudu", level);
     let registry = tracing_subscriber::registry().with(filter);
     let stderr = std::io::stderr;
     let started = match format {

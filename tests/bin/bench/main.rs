@@ -2,7 +2,10 @@
 //!
 //! Speeds are measured on this machine and compared only within one run; units and sizes are the same everywhere.
 #![expect(clippy::print_stdout, reason = "a command whose output is its result")]
-#![expect(clippy::disallowed_methods, reason = "a composition root: it measures real time and starts processes")]
+#![expect(
+    clippy::disallowed_methods,
+    reason = "a composition root: it measures real time and starts processes"
+)]
 #![expect(clippy::cast_precision_loss, reason = "figures for people, far below 2^52")]
 
 mod drain;

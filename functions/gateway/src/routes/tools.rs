@@ -9,15 +9,19 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use crate::error::Failure;
-use crate::input::{Body, Thread, ToolName};
+use crate::input::{Body, Shape, Thread, ToolName};
 use crate::state::Gateway;
 
 /// The body of a call.
 #[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields, expecting = "an object with `arguments`")]
+#[serde(deny_unknown_fields)]
 pub(super) struct Call {
     #[serde(default)]
     arguments: Map<String, Value>,
+}
+
+impl Shape for Call {
+    const EXPECTED: &'static str = r#"{"arguments": {…}}, the arguments an object, and nothing else"#;
 }
 
 pub(super) async fn list(State(gateway): State<Gateway>) -> Result<Json<Value>, Failure> {

@@ -34,10 +34,3 @@ pub enum StoreError {
         problem: &'static str,
     },
 }
-
-impl StoreError {
-    /// Whether the same operation may succeed later.
-    pub const fn is_retryable(&self) -> bool {
-        matches!(self, Self::Unavailable { .. })
-    }
-}

@@ -25,7 +25,7 @@ pub enum CallFault {
     Timeout,
     /// The connection or the HTTP exchange failed after the request may have been sent; the server may have acted.
     Broken,
-    /// The server answered that it refuses the request (a JSON-RPC error, or an HTTP status that says so).
+    /// The server answered that it did not begin the request. An error that may come after acting is [`Self::Broken`].
     Refused,
     /// The server answered something that is not MCP.
     Protocol,

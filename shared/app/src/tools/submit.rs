@@ -47,6 +47,7 @@ impl Tools {
         server: &Server,
         set: &Toolset,
         arguments: Map<String, Value>,
+        limit: Duration,
     ) -> Result<Submitted, InvokeError> {
         let unusable = |problem: String| InvokeError::Unusable { server: server.name.clone(), problem };
         let driver = self
@@ -54,7 +55,6 @@ impl Tools {
             .get(ORDINARY_TOOLS)
             .ok_or_else(|| unusable(format!("there is no driver '{ORDINARY_TOOLS}'")))?;
         let started_at = self.settle.clock.now();
-        let limit = server.call_timeout().min(self.limits.front_door);
         let intent = Intent {
             key: TaskKey { thread, id: self.random.task_id(started_at) },
             name: TaskName::parse(set.name.as_str()).map_err(|error| unusable(error.to_string()))?,

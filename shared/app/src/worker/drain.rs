@@ -8,14 +8,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use futures_util::future::join_all;
 use pudu_domain::{Lane, Timestamp};
 use serde::Serialize;
 use tokio::task::JoinSet;
 
-use super::queue::Queue;
+use super::queue::{Found, Queue};
+use crate::chain::Chain;
 use crate::deadline::Deadline;
 use crate::limits::Limits;
-use crate::ports::{Clock, DueIndex, Hint, SHARDS, StoreError};
+use crate::ports::{Clock, DueIndex, DuePage, ItemKey, SHARDS, StoreError};
 
 /// Index rows per page.
 const PAGE: usize = 100;
@@ -29,7 +31,7 @@ const RESCAN: Duration = Duration::from_secs(1);
 pub enum Ran {
     /// It was claimed and worked on.
     Worked,
-    /// It could not be claimed.
+    /// It could not be claimed, or the claim was given back.
     Refused,
     /// The table failed; what was claimed becomes claimable when the lease ends.
     Failed,
@@ -42,7 +44,7 @@ pub trait Work: Send + Sync + 'static {
     fn lanes(&self) -> &'static [Lane];
 
     /// Works on one item.
-    async fn run(&self, lane: Lane, hint: &Hint, deadline: Deadline) -> Ran;
+    async fn run(&self, lane: Lane, key: &ItemKey, deadline: Deadline) -> Ran;
 }
 
 /// What a drain did.
@@ -56,6 +58,26 @@ pub struct Report {
     pub failed: usize,
     /// Scans of the index that the table failed.
     pub scans_failed: usize,
+}
+
+/// A drain that the table failed: the invocation counts as an error, so that an alarm sees it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("{failed} items and {scans_failed} scans failed, {worked} items were worked on; the log says why")]
+pub struct Failures {
+    /// Items that the table failed, or that were put aside.
+    pub failed: usize,
+    /// Scans that the table failed.
+    pub scans_failed: usize,
+    /// Items that were worked on all the same.
+    pub worked: usize,
+}
+
+impl Report {
+    /// The report of a drain that the table did not fail.
+    pub fn clean(self) -> Result<Self, Failures> {
+        let Self { worked, failed, scans_failed, .. } = self;
+        if failed + scans_failed == 0 { Ok(self) } else { Err(Failures { failed, scans_failed, worked }) }
+    }
 }
 
 /// The engine of every background worker.
@@ -77,7 +99,7 @@ struct Scan {
     failed: usize,
 }
 
-type Finished = (Hint, Ran);
+type Finished = (Found, Ran);
 
 impl Drain {
     /// Works until nothing is due soon or the deadline is near.
@@ -128,8 +150,8 @@ impl Drain {
             {
                 let work = Arc::clone(work);
                 running.spawn(async move {
-                    let ran = work.run(found.lane, &found.hint, deadline).await;
-                    (found.hint, ran)
+                    let ran = work.run(found.lane, found.key(), deadline).await;
+                    (found, ran)
                 });
             }
             // What still waits now waits for a permit. Look into the index again after a while all the same: other
@@ -181,9 +203,9 @@ impl Drain {
 
     fn note(&self, joined: Result<Finished, tokio::task::JoinError>, queue: &mut Queue, report: &mut Report) {
         match joined {
-            Ok((hint, ran)) => {
+            Ok((found, ran)) => {
                 let later = (ran != Ran::Worked).then(|| self.clock.now() + REFUSED_FOR);
-                queue.done(&hint, later);
+                queue.done(&found, later);
                 match ran {
                     Ran::Worked => report.worked += 1,
                     Ran::Refused => report.refused += 1,
@@ -198,45 +220,59 @@ impl Drain {
         }
     }
 
+    /// Looks into every shard of every lane. The shards of a lane are asked side by side: one after the other, their round
+    /// trips would add up to longer than a poll.
     async fn scan(&self, work: &dyn Work, queue: &mut Queue, first_shard: u8) -> Scan {
         let mut scan = Scan { found: 0, nearest: None, failed: 0 };
         queue.prune(self.clock.now());
-        for lane in work.lanes() {
-            for offset in 0..SHARDS {
-                let shard = (first_shard + offset) % SHARDS;
-                if let Err(error) = self.scan_shard(*lane, shard, queue, &mut scan).await {
+        for (rank, lane) in work.lanes().iter().enumerate() {
+            let now = self.clock.now();
+            let shards = (0..SHARDS).map(|offset| (first_shard + offset) % SHARDS);
+            let first_pages =
+                join_all(shards.map(async |shard| (shard, self.page(*lane, shard, now, None).await)));
+            for (shard, page) in first_pages.await {
+                if let Err(error) = self.take_in((rank, *lane, shard), page, now, queue, &mut scan).await {
                     scan.failed += 1;
-                    tracing::warn!(lane = lane.as_str(), shard, %error, "the due index could not be read");
+                    tracing::warn!(lane = lane.as_str(), shard, error = %Chain(&error), "the due index could not be read");
                 }
             }
         }
         scan
     }
 
-    async fn scan_shard(
+    async fn page(
         &self,
         lane: Lane,
         shard: u8,
+        now: Timestamp,
+        after: Option<&str>,
+    ) -> Result<DuePage, StoreError> {
+        self.due.due(lane, shard, now + self.limits.linger, PAGE, after).await
+    }
+
+    /// Takes in what is due of a shard, page by page, past what may not be taken.
+    async fn take_in(
+        &self,
+        (rank, lane, shard): (usize, Lane, u8),
+        first: Result<DuePage, StoreError>,
+        now: Timestamp,
         queue: &mut Queue,
         scan: &mut Scan,
     ) -> Result<(), StoreError> {
-        let now = self.clock.now();
-        let horizon = now + self.limits.linger;
-        let mut after: Option<String> = None;
+        let mut page = first?;
         loop {
-            let page = self.due.due(lane, shard, horizon, PAGE, after.as_deref()).await?;
             for hint in page.hints {
                 if hint.due_at > now {
                     scan.nearest = Some(scan.nearest.map_or(hint.due_at, |at| at.min(hint.due_at)));
                     return Ok(());
                 }
-                if queue.offer(lane, hint, now) {
+                if queue.offer(Found::new(rank, lane, hint), now) {
                     scan.found += 1;
                 }
             }
-            after = page.next;
-            if after.is_none() || queue.is_full() {
-                return Ok(());
+            match page.next {
+                Some(after) if !queue.is_full() => page = self.page(lane, shard, now, Some(&after)).await?,
+                _ => return Ok(()),
             }
         }
     }

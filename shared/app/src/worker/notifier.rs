@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use pudu_domain::note::{self, Command, decide};
-use pudu_domain::{Lane, Lease, Policy};
+use pudu_domain::{Lane, Lease, Note, Policy};
 
 use super::drain::{Ran, Work};
-use crate::chain::Chain;
+use super::poller::failed;
 use crate::deadline::Deadline;
 use crate::limits::Limits;
-use crate::ports::{Clock, Committed, Hint, ItemKey, NoteKey, NoteStore, Random, StoreError, TaskStore};
+use crate::ports::{Clock, Committed, ItemKey, NoteKey, NoteStore, Random, StoreError, TaskStore};
 
 /// Serves the notify lane.
 #[derive(Clone)]
@@ -37,12 +37,12 @@ impl Work for Notifier {
         &[Lane::Notify]
     }
 
-    async fn run(&self, lane: Lane, hint: &Hint, _deadline: Deadline) -> Ran {
-        let ItemKey::Note(key) = &hint.key else { return Ran::Refused };
+    async fn run(&self, lane: Lane, key: &ItemKey, _deadline: Deadline) -> Ran {
+        let ItemKey::Note(key) = key else { return Ran::Refused };
         match self.work(lane, key).await {
             Ok(ran) => ran,
             Err(error) => {
-                tracing::error!(task.id = %key.task.id, version = key.version, error = %Chain(&error), "an event could not be delivered");
+                failed(&error, &key.task.id, lane);
                 Ran::Failed
             }
         }
@@ -55,7 +55,10 @@ impl Notifier {
         let lease = Lease { owner: self.random.owner(&self.worker), until };
         let Some(note) = self.notes.claim(key, lane, lease).await? else { return Ok(Ran::Refused) };
         // Read after the claim: what is true now decides, not what was true when the event was made.
-        let attention = self.tasks.load(&key.task).await?.map_or(0, |task| task.attention.version);
+        let attention = match self.tasks.load(&key.task).await {
+            Ok(task) => task.map_or(0, |task| task.attention.version),
+            Err(error) => return self.not_delivered(&note, error).await,
+        };
         let change = match decide(&note, Command::Deliver { attention }, self.clock.now(), &self.policy) {
             Ok(change) => change,
             Err(error) => {
@@ -65,18 +68,21 @@ impl Notifier {
         };
         match self.notes.commit(&change).await {
             Ok(outcome) => self.told(key, &change, &outcome),
-            // The table refused this very delivery; trying for ever would hide it, so it is counted.
-            Err(error @ (StoreError::Refused { .. } | StoreError::Corrupt { .. })) => {
-                let command = Command::RecordFailure(error.to_string());
-                if let Ok(change) = decide(&note, command, self.clock.now(), &self.policy) {
-                    self.notes.commit(&change).await?;
-                }
-                return Err(error);
-            }
-            // An outage is nobody's failed delivery: the lease ends and the note is claimed again.
-            Err(error) => return Err(error),
+            Err(error) => return self.not_delivered(&note, error).await,
         }
         Ok(Ran::Worked)
+    }
+
+    /// A delivery that the table refuses is counted, because trying for ever would hide it. An outage is nobody's failed
+    /// delivery: the lease ends and the note is claimed again.
+    async fn not_delivered(&self, note: &Note, error: StoreError) -> Result<Ran, StoreError> {
+        if !matches!(error, StoreError::Unavailable { .. }) {
+            let command = Command::RecordFailure(error.to_string());
+            if let Ok(change) = decide(note, command, self.clock.now(), &self.policy) {
+                self.notes.commit(&change).await?;
+            }
+        }
+        Err(error)
     }
 
     #[expect(clippy::unused_self, reason = "reads as the step of the work that it is")]

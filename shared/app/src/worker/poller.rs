@@ -1,18 +1,20 @@
 //! The task-poller: asks servers how tasks are, asks them to cancel, and ends submissions whose submitter never came back.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use async_trait::async_trait;
+use pudu_config::Server;
 use pudu_domain::task::Command;
-use pudu_domain::{Lane, Lease, RemoteTaskId, Snapshot, Task, TaskKey, TaskSpec};
+use pudu_domain::{Lane, Lease, RemoteTaskId, Snapshot, Task, TaskId, TaskKey, TaskSpec, Timestamp};
 
 use super::drain::{Ran, Work};
 use crate::chain::Chain;
-use crate::configs::{Configs, TaskServer};
+use crate::configs::{Configs, Unreachable};
 use crate::deadline::Deadline;
 use crate::drivers::Drivers;
 use crate::limits::Limits;
-use crate::ports::{Committed, DriverError, Hint, ItemKey, Random, StoreError, TaskDriver};
+use crate::ports::{Committed, DriverError, ItemKey, Random, StoreError, TaskDriver};
 use crate::settle::{Settle, Settled};
 
 /// Serves the cancel, poll and intent lanes.
@@ -34,9 +36,22 @@ pub struct Poller {
 
 /// What a task needs for a call, or why there is none today.
 enum Reach<'a> {
-    Call { server: TaskServer, driver: &'a Arc<dyn TaskDriver>, remote: &'a RemoteTaskId },
+    Call {
+        server: Arc<Server>,
+        driver: &'a Arc<dyn TaskDriver>,
+        remote: &'a RemoteTaskId,
+    },
+    /// The task's server is not what it was: that counts, and is shown.
     Not(String),
+    /// We could not even look: that is nobody's failure but ours.
+    Unknown(String),
 }
+
+/// What came of a call; the error is that nothing came of it that says anything of the server.
+type Called = Result<Result<Snapshot, DriverError>, GiveBack>;
+
+/// Why a claim ends without anything being counted.
+struct GiveBack(String);
 
 #[async_trait]
 impl Work for Poller {
@@ -44,12 +59,12 @@ impl Work for Poller {
         &[Lane::Cancel, Lane::Poll, Lane::Intent]
     }
 
-    async fn run(&self, lane: Lane, hint: &Hint, deadline: Deadline) -> Ran {
-        let ItemKey::Task(key) = &hint.key else { return Ran::Refused };
+    async fn run(&self, lane: Lane, key: &ItemKey, deadline: Deadline) -> Ran {
+        let ItemKey::Task(key) = key else { return Ran::Refused };
         match self.work(lane, key, deadline).await {
             Ok(ran) => ran,
             Err(error) => {
-                tracing::error!(task.id = %key.id, lane = lane.as_str(), error = %Chain(&error), "a task could not be worked on");
+                failed(&error, &key.id, lane);
                 Ran::Failed
             }
         }
@@ -61,21 +76,43 @@ impl Poller {
         let until = self.settle.clock.now() + self.limits.lease;
         let lease = Lease { owner: self.random.owner(&self.worker), until };
         let Some(task) = self.settle.tasks.claim(key, lane, lease).await? else { return Ok(Ran::Refused) };
-        let Some(spec) = self.settle.tasks.spec(&task).await? else {
-            tracing::error!(task.id = %key.id, "a task has no spec row; it is left to its lease");
-            return Ok(Ran::Failed);
+        let spec = match self.settle.tasks.spec(&task).await {
+            Ok(Some(spec)) => spec,
+            Ok(None) => return self.put_aside(task, "its spec row is missing").await,
+            Err(error @ StoreError::Corrupt { .. }) => return self.put_aside(task, &error.to_string()).await,
+            Err(error) => return Err(error),
         };
-        let command = match lane {
-            Lane::Intent => Command::Recover,
-            Lane::Cancel => self.cancel(&spec, deadline).await,
-            _ => self.poll(&spec, deadline).await,
+        let called = match lane {
+            Lane::Intent => return self.conclude(task, &spec, Command::Recover).await,
+            Lane::Cancel => self.cancel(&spec, until, deadline).await,
+            _ => self.poll(&spec, until, deadline).await,
+        };
+        let command = match (lane, called) {
+            (_, Err(GiveBack(why))) => {
+                tracing::warn!(task.id = %key.id, lane = lane.as_str(), why, "a claim was given back");
+                self.conclude(task, &spec, Command::GiveBack).await?;
+                return Ok(Ran::Refused);
+            }
+            (Lane::Cancel, Ok(Ok(snapshot))) => Command::RecordCancel(snapshot),
+            // A cancel is never given up because of its answer: the poll goes on and sees the real end.
+            (Lane::Cancel, Ok(Err(DriverError::Retry(why) | DriverError::Violation(why)))) => {
+                Command::RecordCancelFailure(why)
+            }
+            (_, Ok(Ok(snapshot))) => Command::RecordStatus(snapshot),
+            (_, Ok(Err(DriverError::Retry(why)))) => Command::RecordPollFailure(why),
+            (_, Ok(Err(DriverError::Violation(why)))) => Command::RecordPollViolation(why),
         };
         self.conclude(task, &spec, command).await
     }
 
+    /// Settles, and puts the task aside if a row that belongs to it does not decode: it would be claimed for ever.
     async fn conclude(&self, task: Task, spec: &TaskSpec, command: Command) -> Result<Ran, StoreError> {
         let (id, generation, name) = (task.key.id.clone(), task.durable.generation.number(), command.name());
-        match self.settle.held(task, spec, command).await? {
+        let settled = match self.settle.held(task.clone(), spec, command).await {
+            Err(error @ StoreError::Corrupt { .. }) => return self.put_aside(task, &error.to_string()).await,
+            settled => settled?,
+        };
+        match settled {
             Settled::Done { task, announced } => {
                 let status = task.status().as_str();
                 tracing::debug!(task.id = %id, lease.generation = generation, command = name, status, announced, "settled");
@@ -94,33 +131,32 @@ impl Poller {
         Ok(Ran::Worked)
     }
 
-    async fn poll(&self, spec: &TaskSpec, deadline: Deadline) -> Command {
-        let answer = match self.reach(spec).await {
-            Reach::Not(why) => Err(DriverError::Retry(why)),
+    async fn put_aside(&self, task: Task, why: &str) -> Result<Ran, StoreError> {
+        // The same words as the table's adapter uses: an alarm counts them.
+        tracing::error!(task.id = %task.key.id, error = why, "a row was put aside");
+        self.settle.put_aside(&task).await?;
+        Ok(Ran::Failed)
+    }
+
+    async fn poll(&self, spec: &TaskSpec, until: Timestamp, deadline: Deadline) -> Called {
+        match self.reach(spec).await {
+            Reach::Not(why) => Ok(Err(DriverError::Retry(why))),
+            Reach::Unknown(why) => Err(GiveBack(why)),
             Reach::Call { server, driver, remote } => {
-                let call = |limit| driver.status(&server.entry, &spec.driver_data, remote, limit);
-                self.within(&server, deadline, "status", call).await
+                let call = |limit| driver.status(&server, &spec.driver_data, remote, limit);
+                self.within(&server, until, deadline, "status", call).await
             }
-        };
-        match answer {
-            Ok(snapshot) => Command::RecordStatus(snapshot),
-            Err(DriverError::Retry(why)) => Command::RecordPollFailure(why),
-            Err(DriverError::Violation(why)) => Command::RecordPollViolation(why),
         }
     }
 
-    async fn cancel(&self, spec: &TaskSpec, deadline: Deadline) -> Command {
-        let answer = match self.reach(spec).await {
-            Reach::Not(why) => Err(DriverError::Retry(why)),
+    async fn cancel(&self, spec: &TaskSpec, until: Timestamp, deadline: Deadline) -> Called {
+        match self.reach(spec).await {
+            Reach::Not(why) => Ok(Err(DriverError::Retry(why))),
+            Reach::Unknown(why) => Err(GiveBack(why)),
             Reach::Call { server, driver, remote } => {
-                let call = |limit| driver.cancel(&server.entry, &spec.driver_data, remote.as_str(), limit);
-                self.within(&server, deadline, "cancel", call).await
+                let call = |limit| driver.cancel(&server, &spec.driver_data, remote.as_str(), limit);
+                self.within(&server, until, deadline, "cancel", call).await
             }
-        };
-        match answer {
-            Ok(snapshot) => Command::RecordCancel(snapshot),
-            // A cancel is never given up because of its answer: the poll goes on and sees the real end.
-            Err(DriverError::Retry(why) | DriverError::Violation(why)) => Command::RecordCancelFailure(why),
         }
     }
 
@@ -134,6 +170,7 @@ impl Poller {
         };
         match self.configs.task_server(&spec.server, &spec.identity).await {
             Ok(server) => Reach::Call { server, driver, remote },
+            Err(Unreachable::Config(error)) => Reach::Unknown(Chain(&error).to_string()),
             Err(why) => Reach::Not(why.to_string()),
         }
     }
@@ -141,23 +178,42 @@ impl Poller {
     /// One call inside its deadline. The driver has the limit too; the timer here holds even if it forgets.
     async fn within<F>(
         &self,
-        server: &TaskServer,
+        server: &Server,
+        until: Timestamp,
         deadline: Deadline,
         what: &'static str,
-        call: impl FnOnce(std::time::Duration) -> F,
-    ) -> Result<Snapshot, DriverError>
+        call: impl FnOnce(Duration) -> F,
+    ) -> Called
     where
         F: Future<Output = Result<Snapshot, DriverError>>,
     {
-        let configured = server.entry.call_timeout();
-        let Some(limit) = deadline.call_limit(self.settle.clock.now(), configured, self.limits.lease) else {
-            return Err(DriverError::Retry("no time was left in this invocation".to_owned()));
+        let began = self.settle.clock.now();
+        let Some(limit) = deadline.call_limit(began, server.call_timeout(), until.since(began)) else {
+            return Err(GiveBack("no time was left in this invocation".to_owned()));
         };
-        let late =
-            || DriverError::Retry(format!("the {what} call did not answer within {} ms", limit.as_millis()));
-        match tokio::time::timeout(limit, call(limit)).await {
+        let answer = match tokio::time::timeout(limit.time, call(limit.time)).await {
             Ok(answer) => answer,
-            Err(_) => Err(late()),
+            Err(_) => Err(DriverError::Retry(format!(
+                "the {what} call did not answer within {} ms",
+                limit.time.as_millis()
+            ))),
+        };
+        let timed_out = self.settle.clock.now().since(began) >= limit.time;
+        match answer {
+            Err(DriverError::Retry(_)) if limit.cut && timed_out => {
+                Err(GiveBack("the invocation ended before the server answered".to_owned()))
+            }
+            answer => Ok(answer),
         }
+    }
+}
+
+/// An outage heals by itself; anything else needs somebody.
+pub(super) fn failed(error: &StoreError, task: &TaskId, lane: Lane) {
+    let (lane, chain) = (lane.as_str(), Chain(error));
+    if matches!(error, StoreError::Unavailable { .. }) {
+        tracing::warn!(task.id = %task, lane, error = %chain, "the table failed an item; it is claimed again when its lease ends");
+    } else {
+        tracing::error!(task.id = %task, lane, error = %chain, "an item could not be worked on");
     }
 }

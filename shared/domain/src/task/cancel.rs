@@ -1,9 +1,10 @@
 //! Cancelling: the request is durable and fences the poll in flight; the task goes on being polled until it has ended.
 
-use super::decide::{Context, Draft, bounded, quiet};
+use super::decide::{Context, Draft, quiet};
 use super::submit::outcome_of;
 use super::{Cancel, Change, State, Task};
 use crate::backoff;
+use crate::payload::Payload;
 use crate::snapshot::Snapshot;
 use crate::text::Snippet;
 use crate::time::Timestamp;
@@ -40,7 +41,7 @@ pub(super) fn answer(task: &Task, snapshot: Snapshot, now: Timestamp, context: C
             context,
         );
     };
-    match bounded(snapshot, context.policy) {
+    match Payload::bounded(snapshot, context.policy) {
         Ok(payload) => {
             let mut draft = Draft::of(task, now);
             draft.end(outcome, now);

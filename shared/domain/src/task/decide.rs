@@ -1,11 +1,11 @@
 //! The decision point: every command that can meet a task, and what comes of it.
 
 use super::{Attention, Change, PayloadWrite, State, Task, TaskSpec, cancel, poll, recover, submit};
-use crate::durable::Expect;
+use crate::durable::{Due, Expect, Lane};
 use crate::event::Event;
 use crate::ids::RemoteTaskId;
 use crate::note::Note;
-use crate::payload::{Payload, PayloadError};
+use crate::payload::Payload;
 use crate::policy::Policy;
 use crate::snapshot::Snapshot;
 use crate::time::Timestamp;
@@ -38,6 +38,9 @@ pub enum Command {
     RecordCancelFailure(String),
     /// The submitter's time is over. By the holder.
     Recover,
+    /// The holder could not do its work, for a reason that is none of the task's or its server's: the claim ends, and
+    /// nothing is counted. By the holder.
+    GiveBack,
 }
 
 /// What a decision may look at beside the task and the clock.
@@ -86,6 +89,7 @@ impl Command {
             Self::RecordCancel(_) => "record_cancel",
             Self::RecordCancelFailure(_) => "record_cancel_failure",
             Self::Recover => "recover",
+            Self::GiveBack => "give_back",
         }
     }
 }
@@ -122,7 +126,8 @@ pub fn decide(
         | (
             State::Active { .. },
             Command::RecordStatus(_) | Command::RecordPollFailure(_) | Command::RecordPollViolation(_),
-        ) => true,
+        )
+        | (_, Command::GiveBack) => true,
         // Nobody reports a cancel that nobody asked for.
         (State::Active { .. }, Command::RecordCancel(_) | Command::RecordCancelFailure(_)) => {
             task.cancel.is_some()
@@ -146,6 +151,7 @@ pub fn decide(
         Command::RecordCancel(snapshot) => cancel::answer(task, snapshot, now, context),
         Command::RecordCancelFailure(error) => cancel::failure(task, &error, now, context),
         Command::Recover => recover::recover(task, now, context),
+        Command::GiveBack => release(task, task.wants(), now),
         Command::RequestCancel => return Err(wrong()),
     }))
 }
@@ -232,12 +238,19 @@ impl Draft {
     }
 }
 
+/// The change by which the holder of a task moves it out of everybody's way, for an operator: what belongs to it does not
+/// decode, so no command can be decided.
+pub fn put_aside(task: &Task, now: Timestamp) -> Change {
+    release(task, Some(Due { lane: Lane::Corrupt, at: now }), now)
+}
+
+/// The holder's claim ends, and the task stays as it was.
+fn release(task: &Task, due: Option<Due>, now: Timestamp) -> Change {
+    let released = Task { durable: task.durable.committed(due), updated_at: now, ..task.clone() };
+    quiet(task.durable.held(), released, None)
+}
+
 /// A change that creates the row or fences its holder, and makes no event.
 pub(super) fn quiet(expect: Expect, task: Task, spec: Option<TaskSpec>) -> Change {
     Change { expect, task, spec, payload: PayloadWrite::Keep, note: None }
-}
-
-/// The payload of a snapshot, or the text of the violation.
-pub(super) fn bounded(snapshot: Snapshot, policy: &Policy) -> Result<Payload, PayloadError> {
-    Payload::bounded(snapshot, policy)
 }

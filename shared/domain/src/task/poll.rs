@@ -1,6 +1,6 @@
 //! What a poll brings: an answer, a failure to answer, or an answer against the protocol (reference 6.5 and 6.6).
 
-use super::decide::{Context, Draft, bounded};
+use super::decide::{Context, Draft};
 use super::submit::outcome_of;
 use super::{Change, Outcome, State, Task, Tracking};
 use crate::backoff;
@@ -12,7 +12,7 @@ use crate::time::Timestamp;
 /// The server answered: its word replaces what was known.
 pub(super) fn status(task: &Task, snapshot: Snapshot, now: Timestamp, context: Context<'_>) -> Change {
     let (status, hint) = (snapshot.status, snapshot.poll_after);
-    let payload = match bounded(snapshot, context.policy) {
+    let payload = match Payload::bounded(snapshot, context.policy) {
         Ok(payload) => payload,
         Err(error) => return violation(task, &error.to_string(), now, context),
     };

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::decide::{Context, Draft, bounded, quiet};
+use super::decide::{Context, Draft, quiet};
 use super::{Attention, Change, Delivery, Outcome, Phase, State, Task, TaskSpec, Tracking};
 use crate::backoff;
 use crate::durable::{Due, Durable, Expect, Lane, Lease};
@@ -80,7 +80,7 @@ pub(super) fn record(
     let mut draft = Draft::of(task, now);
     draft.spec = Some(TaskSpec { remote: Some(remote), ..context.spec.clone() });
     let (status, hint) = (snapshot.status, snapshot.poll_after);
-    match bounded(snapshot, context.policy) {
+    match Payload::bounded(snapshot, context.policy) {
         Ok(payload) => draft.carry(payload),
         // The submitter checks this before it commits and compensates; a task that is tracked all the same has failed.
         Err(error) => {

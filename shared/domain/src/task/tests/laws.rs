@@ -38,6 +38,7 @@ fn commands() -> impl Strategy<Value = Command> {
         4 => snapshots().prop_map(Command::RecordCancel),
         2 => text.prop_map(Command::RecordCancelFailure),
         1 => Just(Command::Recover),
+        1 => Just(Command::GiveBack),
     ]
 }
 

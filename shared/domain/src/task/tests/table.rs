@@ -74,6 +74,14 @@ const TABLE: &str = "
     input_required+cancel | cancel:failed                           | commit failed never put v2
     input_required+cancel | cancel:cancelled                        | commit cancelled never clear v2
 
+    intent intent+cancel | give_back                                | commit submitted intent@130 keep -
+    submitted | give_back                                           | commit submitted poll@90 keep -
+    working | give_back                                             | commit working poll@90 keep -
+    input_required | give_back                                      | commit input_required poll@90 keep -
+    submitted+cancel | give_back                                    | commit submitted cancel@90 keep -
+    working+cancel | give_back                                      | commit working cancel@90 keep -
+    input_required+cancel | give_back                               | commit input_required cancel@90 keep -
+
     completed completed+cancel failed failed+cancel cancelled cancelled+cancel | request_cancel | nothing
 ";
 
@@ -149,6 +157,7 @@ fn commands() -> Vec<(String, Command)> {
         ("request_cancel".to_owned(), Command::RequestCancel),
         ("cancel_failure".to_owned(), Command::RecordCancelFailure("timed out".into())),
         ("recover".to_owned(), Command::Recover),
+        ("give_back".to_owned(), Command::GiveBack),
     ];
     for status in Status::ALL {
         let (word, started_at) = (status.as_str(), at(STARTED));
@@ -263,5 +272,17 @@ fn only_a_cancel_of_a_tracked_task_fences() {
             ("request_cancel", _) => assert_eq!(how, "nothing", "{state}"),
             _ => assert_eq!(how, "commit", "{state} {command}"),
         }
+    }
+}
+
+/// Whatever it was doing, it waits for an operator and for nobody else, and its state is as it was.
+#[test]
+fn a_task_put_aside_is_out_of_every_workers_way() {
+    for (state, mut task, _) in states() {
+        task.durable.lease = Some(lease("holder", 130));
+        let change = put_aside(&task, at(NOW));
+        assert_eq!(change.expect, task.durable.held(), "{state}");
+        assert_eq!(change.task.durable.due, Some(Due { lane: Lane::Corrupt, at: at(NOW) }), "{state}");
+        assert_eq!((change.task.durable.lease, change.task.state), (None, task.state), "{state}");
     }
 }
