@@ -17,6 +17,7 @@ mod example;
 mod function;
 mod logs;
 mod peer;
+pub mod ports;
 mod rows;
 mod runtime_api;
 mod table;

@@ -1,4 +1,5 @@
-//! The one integration-test binary: tidy checks, conformance, costs, HTTP, the whole story, foreign servers, the functions.
+//! The one integration-test binary: tidy checks, conformance, costs, HTTP, the sealing key, the whole story, foreign servers,
+//! the functions.
 #![expect(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -10,8 +11,10 @@
 mod catalog;
 mod conformance;
 mod http;
+mod kms;
 mod lambda;
 mod peers;
+mod poller;
 mod simulation;
 mod story;
 mod submit;

@@ -4,20 +4,17 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use pudu_app::drivers::Drivers;
-use pudu_app::limits::Limits;
-use pudu_app::ports::{Clock, McpClient, TaskDriver};
+use acceptance::ports::wired;
+use pudu_app::ports::Clock;
 use pudu_app::tools::{InvokeError, Invoked};
-use pudu_app::wiring::{Ports, Wiring};
-use pudu_config::{Document, NoSecrets};
+use pudu_app::wiring::Wiring;
+use pudu_config::Document;
 use pudu_domain::task::State;
-use pudu_domain::{Lane, Policy, Status, TaskKey};
-use pudu_testkit::gate::{Call, Gated, Open};
+use pudu_domain::{Lane, Status, TaskKey};
+use pudu_testkit::gate::{Call, Open};
 use pudu_testkit::server::{Plan, Request};
 use pudu_testkit::table::StoredTask;
-use pudu_testkit::{
-    FakeServer, FakeTable, Fate, FixedKeys, Gate, SeededRandom, Trace, VirtualClock, fixture,
-};
+use pudu_testkit::{FakeServer, FakeTable, Fate, Gate, Trace, VirtualClock, fixture};
 use serde_json::{Map, json};
 
 /// One gateway whose calls go wrong as its script says.
@@ -34,11 +31,11 @@ impl Desk {
         let table = FakeTable::new();
         let server = FakeServer::new(Arc::new(clock), move |_| plan.clone());
         let seeding =
-            wiring(clock, &table, &server, &Gate::new("seed", Arc::new(clock), Trace::hashed(), Open));
+            wired(clock, &table, &server, &Gate::new("seed", Arc::new(clock), Trace::hashed(), Open));
         let document = Document::parse(fixture::config()).unwrap();
         assert!(seeding.configs.seed(&document).await.unwrap());
         let gate = Gate::new("gateway", Arc::new(clock), Trace::hashed(), script);
-        let wiring = wiring(clock, &table, &server, &gate);
+        let wiring = wired(clock, &table, &server, &gate);
         Self { clock, table, server, wiring }
     }
 
@@ -63,30 +60,10 @@ impl Desk {
         self.clock.sleep(Duration::from_secs(3600)).await;
         let clock: Arc<dyn Clock> = Arc::new(self.clock);
         let open =
-            wiring(self.clock, &self.table, &self.server, &Gate::new("p", clock, Trace::hashed(), Open));
+            wired(self.clock, &self.table, &self.server, &Gate::new("p", clock, Trace::hashed(), Open));
         let deadline = pudu_app::deadline::Deadline::at(self.clock.now() + Duration::from_secs(60));
         open.drain().run(Arc::new(open.poller()), deadline).await;
     }
-}
-
-fn wiring(clock: VirtualClock, table: &FakeTable, server: &FakeServer, gate: &Gate) -> Wiring {
-    let store = Arc::new(table.store(Arc::new(clock), gate.clone()));
-    let driver: Arc<dyn TaskDriver> = Arc::new(server.driver());
-    let client: Arc<dyn McpClient> = Arc::new(server.client());
-    let ports = Ports {
-        tasks: store.clone(),
-        notes: store.clone(),
-        due: store.clone(),
-        config: store,
-        keys: Arc::new(FixedKeys),
-        secrets: Arc::new(NoSecrets),
-        mcp: client,
-        drivers: Drivers::new(vec![Arc::new(Gated::new(driver, gate.clone()))]),
-        clock: Arc::new(clock),
-        random: Arc::new(SeededRandom::new(1)),
-    };
-    let limits = Limits { linger: Duration::ZERO, ..Limits::default() };
-    Wiring::new(ports, Policy::default(), limits, "it".to_owned())
 }
 
 fn long() -> Plan {

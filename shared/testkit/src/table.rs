@@ -179,6 +179,13 @@ impl FakeTable {
         }
     }
 
+    /// Makes a task's spec row undecodable.
+    pub fn corrupt_spec(&self, key: &TaskKey) {
+        if let Some(row) = lock(&self.0).tasks.get_mut(key) {
+            row.spec_broken = true;
+        }
+    }
+
     /// Makes a notification's row undecodable.
     pub fn corrupt_note(&self, key: &NoteKey) {
         if let Some(row) = lock(&self.0).notes.get_mut(key) {

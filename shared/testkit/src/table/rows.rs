@@ -13,6 +13,7 @@ use super::{Attempt, Delivered, Flaw, Handle, StoredTask, Write, Wrote};
 pub(super) struct TaskRow {
     pub(super) stored: StoredTask,
     pub(super) broken: bool,
+    pub(super) spec_broken: bool,
 }
 
 pub(super) struct NoteRow {

@@ -60,6 +60,7 @@ impl Rows {
         {
             return Ok(Committed::HandleTaken(owner.clone()));
         }
+        let spec_broken = change.spec.is_none() && self.tasks.get(key).is_some_and(|row| row.spec_broken);
         let old = self.tasks.remove(key).map(|row| row.stored);
         let Some(spec) = change.spec.clone().or_else(|| old.as_ref().map(|old| old.spec.clone())) else {
             let source = "a new task needs its spec".into();
@@ -71,7 +72,7 @@ impl Rows {
             PayloadWrite::Clear => Payload::default(),
         };
         let stored = StoredTask { task: change.task.clone(), spec, payload };
-        self.tasks.insert(key.clone(), TaskRow { stored, broken: false });
+        self.tasks.insert(key.clone(), TaskRow { stored, broken: false, spec_broken });
         if let Some(handle) = handle {
             self.handles.insert(handle, key.clone());
         }
@@ -108,8 +109,11 @@ impl TaskStore for FakeStore {
     }
 
     async fn spec(&self, task: &Task) -> Result<Option<TaskSpec>, StoreError> {
-        self.attempt("tasks.spec", |rows, _| Ok(rows.tasks.get(&task.key).map(|row| row.stored.spec.clone())))
-            .await
+        self.attempt("tasks.spec", |rows, _| match rows.tasks.get(&task.key) {
+            Some(row) if row.spec_broken => Err(unreadable("spec", task.key.id.to_string())),
+            row => Ok(row.map(|row| row.stored.spec.clone())),
+        })
+        .await
     }
 
     async fn payload(&self, key: &TaskKey) -> Result<Payload, StoreError> {

@@ -1,0 +1,34 @@
+//! The use cases over fakes: one process's wiring on a fake table and a fake server, with its calls passing a gate.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use pudu_app::drivers::Drivers;
+use pudu_app::limits::Limits;
+use pudu_app::ports::{McpClient, TaskDriver};
+use pudu_app::wiring::{Ports, Wiring};
+use pudu_config::NoSecrets;
+use pudu_domain::Policy;
+use pudu_testkit::gate::Gated;
+use pudu_testkit::{FakeServer, FakeTable, FixedKeys, Gate, SeededRandom, VirtualClock};
+
+/// The wiring of one process. It does not linger, so that a tick ends when nothing is due.
+pub fn wired(clock: VirtualClock, table: &FakeTable, server: &FakeServer, gate: &Gate) -> Wiring {
+    let store = Arc::new(table.store(Arc::new(clock), gate.clone()));
+    let driver: Arc<dyn TaskDriver> = Arc::new(server.driver());
+    let client: Arc<dyn McpClient> = Arc::new(server.client());
+    let ports = Ports {
+        tasks: store.clone(),
+        notes: store.clone(),
+        due: store.clone(),
+        config: store,
+        keys: Arc::new(FixedKeys),
+        secrets: Arc::new(NoSecrets),
+        mcp: client,
+        drivers: Drivers::new(vec![Arc::new(Gated::new(driver, gate.clone()))]),
+        clock: Arc::new(clock),
+        random: Arc::new(SeededRandom::new(1)),
+    };
+    let limits = Limits { linger: Duration::ZERO, ..Limits::default() };
+    Wiring::new(ports, Policy::default(), limits, "it".to_owned())
+}
