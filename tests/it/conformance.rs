@@ -1,5 +1,6 @@
 //! Every port's suite against the fake and against the real stores, on two engines that different people wrote.
 
+mod unfit;
 mod worlds;
 
 use acceptance::skipped;

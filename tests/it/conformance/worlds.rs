@@ -27,7 +27,7 @@ pub(super) async fn second(client: &Client) -> World {
     world(client.clone(), unique_table(), Arc::new(())).await
 }
 
-async fn world(client: Client, name: String, keep: Arc<dyn Any + Send + Sync>) -> World {
+pub(super) async fn world(client: Client, name: String, keep: Arc<dyn Any + Send + Sync>) -> World {
     // The real clock: an engine that makes its tables in the background does not know the case's.
     schema::create_table(&client, &name, &SystemClock).await.unwrap();
     let clock = Arc::new(ManualClock::start());

@@ -26,25 +26,45 @@ impl FileKeys {
     }
 
     fn load(&self) -> Result<SealKey, SealKeyError> {
-        let problem = |what: String| SealKeyError::new(format!("{}: {what}", self.path.display()));
-        match read(&self.path) {
-            Ok(text) => parse(&text).ok_or_else(|| {
-                problem(
-                    "does not hold 64 hex digits; restore it, or remove it to lose what it sealed".to_owned(),
-                )
-            }),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                let mut bytes = [0; 32];
-                self.random.fill(&mut bytes);
-                match create(&self.path, &bytes) {
-                    Ok(()) => Ok(SealKey::new(bytes)),
-                    // Another process was faster: its key is the key.
-                    Err(error) if error.kind() == io::ErrorKind::AlreadyExists => self.load(),
-                    Err(error) => Err(problem(format!("cannot be made: {error}"))),
-                }
-            }
-            Err(error) => Err(problem(format!("cannot be read: {error}"))),
+        if let Some(key) = self.read()? {
+            return Ok(key);
         }
+        let mut bytes = [0; 32];
+        self.random.fill(&mut bytes);
+        match create(&self.path, &bytes) {
+            Ok(()) => Ok(SealKey::new(bytes)),
+            // Another process was faster: its key is the key.
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                self.read()?.ok_or_else(|| self.problem("is a link to nowhere; remove it"))
+            }
+            Err(error) => Err(self.failed("cannot be made; check the folder and its rights", error)),
+        }
+    }
+
+    /// The key in the file; none if there is no file. One that others may read is refused.
+    fn read(&self) -> Result<Option<SealKey>, SealKeyError> {
+        let found = fs::metadata(&self.path).and_then(|about| {
+            let text = fs::read_to_string(&self.path).map(SecretString::from)?;
+            Ok((about.permissions().mode() & 0o777, text))
+        });
+        match found {
+            Ok((mode, _)) if mode & 0o077 != 0 => {
+                Err(self.problem(&format!("others may read it (mode {mode:o}); chmod 600 it")))
+            }
+            Ok((_, text)) => parse(&text).map(Some).ok_or_else(|| {
+                self.problem("does not hold 64 hex digits; restore it, or remove it to lose what it sealed")
+            }),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(self.failed("cannot be read; check its rights", error)),
+        }
+    }
+
+    fn problem(&self, what: &str) -> SealKeyError {
+        SealKeyError::new(format!("{}: {what}", self.path.display()))
+    }
+
+    fn failed(&self, what: &str, error: io::Error) -> SealKeyError {
+        SealKeyError::caused(format!("{}: {what}", self.path.display()), error)
     }
 }
 
@@ -53,18 +73,6 @@ impl SealKeys for FileKeys {
     async fn current(&self) -> Result<SealKey, SealKeyError> {
         self.key.get_or_try_init(|| async { self.load() }).await.cloned()
     }
-}
-
-/// Reads the file, and refuses one that others may read.
-fn read(path: &Path) -> io::Result<SecretString> {
-    let mode = fs::metadata(path)?.permissions().mode();
-    if mode & 0o077 != 0 {
-        return Err(io::Error::new(
-            io::ErrorKind::PermissionDenied,
-            format!("others may read it (mode {:o}); chmod 600 it", mode & 0o777),
-        ));
-    }
-    fs::read_to_string(path).map(SecretString::from)
 }
 
 fn parse(text: &SecretString) -> Option<SealKey> {
@@ -113,6 +121,25 @@ mod tests {
         let again = keys(&path).current().await.unwrap();
         assert_eq!(again.open("here", &sealed).unwrap().expose_secret(), "text");
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    /// What the system said is the source; the text says where and what to do.
+    #[tokio::test]
+    async fn a_key_that_cannot_be_made_keeps_its_cause_apart() {
+        let path = Path::new("/nowhere/at/all/seal.key");
+        let error = keys(path).current().await.unwrap_err();
+        let text = error.to_string();
+        assert!(text.contains("/nowhere/at/all/seal.key") && text.contains("check the folder"), "{text}");
+        let source = std::error::Error::source(&error).unwrap().to_string();
+        assert!(!text.contains(&source), "{text} repeats {source}");
+    }
+
+    #[tokio::test]
+    async fn a_link_to_nowhere_is_no_key_and_no_endless_try() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("seal.key");
+        std::os::unix::fs::symlink(folder.path().join("gone"), &path).unwrap();
+        assert!(keys(&path).current().await.unwrap_err().to_string().contains("link to nowhere"));
     }
 
     #[tokio::test]
