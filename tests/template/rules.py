@@ -333,9 +333,9 @@ def code_folders(source: Template, root: Path) -> Iterator[str]:
 
 def put_aside_is_logged(_source: Template, root: Path) -> Iterator[str]:
     """The filter's words are those of the code that moves rows away: neither may change alone."""
-    store = root / "shared/dynamo/src/durable_row.rs"
-    if f'"{PUT_ASIDE}"' not in store.read_text(encoding="utf-8"):
-        yield f"{store.relative_to(root)}: logs no {PUT_ASIDE!r}, which the metric filters count"
+    for path in ("shared/dynamo/src/durable_row.rs", "shared/app/src/worker/poller.rs"):
+        if f'"{PUT_ASIDE}"' not in (root / path).read_text(encoding="utf-8"):
+            yield f"{path}: logs no {PUT_ASIDE!r}, which the metric filters count"
 
 
 SOURCE_RULES = [code_folders, put_aside_is_logged]
