@@ -32,6 +32,17 @@ pub(super) fn limits() -> Limits {
     }
 }
 
+impl Role {
+    /// How long a process may be gone, in milliseconds. Now and then a notifier is gone for so long that what it should
+    /// have told is no longer true.
+    fn absence(self, random: &SeededRandom) -> u64 {
+        match self {
+            Self::Notifier if random.chance(25) => 200_000,
+            Self::Poller | Self::Notifier => 20_000,
+        }
+    }
+}
+
 /// Which background function a process is.
 #[derive(Clone, Copy)]
 enum Role {
@@ -112,7 +123,7 @@ async fn process<B: Backend>(world: Arc<World<B>>, role: Role, name: &'static st
             () = gate.crashed() => {}
             () = life => {}
         }
-        world.wait(random.millis(0..20_000)).await;
+        world.wait(random.millis(0..role.absence(&random))).await;
     }
 }
 
@@ -138,6 +149,6 @@ async fn live<B: Backend>(
         } else {
             drain.run(Arc::clone(&work), deadline).await;
         }
-        world.wait(random.millis(500..8_000)).await;
+        world.wait(random.millis(500..role.absence(random) / 2)).await;
     }
 }
