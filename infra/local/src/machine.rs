@@ -19,7 +19,7 @@ use crate::house::House;
 use crate::workers;
 
 /// How long requests in flight may take to end after a stop.
-const GRACE: Duration = Duration::from_millis(400);
+const GRACE: Duration = Duration::from_millis(300);
 
 /// A port on loopback that could not be had.
 #[derive(Debug, thiserror::Error)]

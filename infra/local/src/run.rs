@@ -51,6 +51,9 @@ pub async fn run(args: RunArgs) -> anyhow::Result<()> {
     // The run file first: a command that comes now waits for the folder instead of asking a server that goes away.
     drop(started.announced);
     started.machine.stop().await;
+    if ended.is_ok() {
+        say::line("Stopped. The next start goes on with what is left.");
+    }
     ended
 }
 

@@ -65,13 +65,24 @@ impl Store {
             let engine = Engine::open(folder.path())?;
             return Ok(Self { client: engine.client(), table, folder, engine: Some(engine), _lock: None });
         };
-        let url = reqwest::Url::parse(endpoint).ok().filter(|url| matches!(url.scheme(), "http" | "https"));
-        if url.is_none_or(|url| !url.has_host()) {
-            return Err(StoreError::Endpoint);
-        }
+        check(endpoint)?;
         let lock = FolderLock::acquire(folder.path()).map_err(OpenError::from)?;
         Ok(Self { client: remote(endpoint).await, table, folder, engine: None, _lock: Some(lock) })
     }
+
+    /// The same without holding the folder, for a look at the table behind the endpoint that `args` names; none when
+    /// they name none, because the engine's table cannot be opened twice.
+    pub async fn beside(args: &StoreArgs) -> Result<Option<Self>, StoreError> {
+        let Some(endpoint) = &args.dynamodb_endpoint else { return Ok(None) };
+        check(endpoint)?;
+        let (folder, table) = (DataFolder::new(&args.data_dir), args.table.clone());
+        Ok(Some(Self { client: remote(endpoint).await, table, folder, engine: None, _lock: None }))
+    }
+}
+
+fn check(endpoint: &str) -> Result<(), StoreError> {
+    let url = reqwest::Url::parse(endpoint).ok().filter(|url| matches!(url.scheme(), "http" | "https"));
+    if url.is_some_and(|url| url.has_host()) { Ok(()) } else { Err(StoreError::Endpoint) }
 }
 
 /// A client of a DynamoDB endpoint, set up as in the cloud.

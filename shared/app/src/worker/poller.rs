@@ -115,6 +115,10 @@ impl Poller {
         match settled {
             Settled::Done { task, announced } => {
                 let status = task.status().as_str();
+                if announced && task.is_degraded(&self.settle.policy) {
+                    let error = task.tracking.last_error.as_ref().map_or("", |error| error.as_str());
+                    tracing::warn!(task.id = %id, status, error, "a task's server does not answer; it is asked less often");
+                }
                 tracing::debug!(task.id = %id, lease.generation = generation, command = name, status, announced, "settled");
             }
             // Losing is an everyday answer: somebody fenced the task, or the call took longer than the lease.
