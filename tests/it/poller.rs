@@ -43,7 +43,7 @@ impl Bench {
     async fn configure(&self, config: Value) {
         let open = wired(self.clock, &self.table, &self.server, &self.gate(Open));
         let servers = config.pointer("/mcpServers").cloned().unwrap_or_default();
-        open.configs.put(&json!({ "mcp_servers": servers })).await.unwrap();
+        open.configs.put(&json!({ "mcp_servers": servers }), None).await.unwrap();
     }
 
     fn gate(&self, script: impl pudu_testkit::Script + 'static) -> Gate {

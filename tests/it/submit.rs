@@ -33,7 +33,7 @@ impl Desk {
         let seeding =
             wired(clock, &table, &server, &Gate::new("seed", Arc::new(clock), Trace::hashed(), Open));
         let document = Document::parse(fixture::config()).unwrap();
-        assert!(seeding.configs.seed(&document).await.unwrap());
+        assert!(seeding.configs.seed(document).await.unwrap());
         let gate = Gate::new("gateway", Arc::new(clock), Trace::hashed(), script);
         let wiring = wired(clock, &table, &server, &gate);
         Self { clock, table, server, wiring }

@@ -92,6 +92,7 @@ impl From<PutError> for Failure {
                 let status = if shape { StatusCode::UNPROCESSABLE_ENTITY } else { StatusCode::BAD_REQUEST };
                 Self::new(status, error.to_string())
             }
+            PutError::Changed => Self::new(StatusCode::PRECONDITION_FAILED, error.to_string()),
             PutError::Busy => Self::new(StatusCode::CONFLICT, error.to_string()),
             PutError::Current(error) => error.into(),
             PutError::Store(error) => error.into(),

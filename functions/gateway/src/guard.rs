@@ -34,11 +34,14 @@ pub(crate) async fn check(State(gateway): State<Gateway>, request: Request, next
 
 fn loopback(uri: &Uri, headers: &HeaderMap, key: &str) -> Result<(), Failure> {
     let refused = |what: &str| Failure::new(StatusCode::FORBIDDEN, format!("{what} is not this machine"));
-    let host = headers.get(header::HOST).map(|value| value.to_str().unwrap_or_default());
-    if !host.or_else(|| uri.host()).is_some_and(is_loopback) {
+    // All of them: which of two headers somebody else reads is not known.
+    let hosts: Vec<&str> =
+        headers.get_all(header::HOST).iter().map(|h| h.to_str().unwrap_or_default()).collect();
+    let named = if hosts.is_empty() { uri.host().into_iter().collect() } else { hosts };
+    if named.is_empty() || !named.into_iter().all(is_loopback) {
         return Err(refused("the Host header"));
     }
-    if let Some(origin) = headers.get(header::ORIGIN) {
+    for origin in headers.get_all(header::ORIGIN) {
         let host = origin.to_str().ok().and_then(|origin| origin.split_once("://")).map(|(_, host)| host);
         if !host.is_some_and(is_loopback) {
             return Err(refused("the Origin header"));

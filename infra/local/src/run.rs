@@ -1,16 +1,18 @@
 //! `pudu`: everything in one process, until a signal.
 
 use std::net::SocketAddr;
+use std::path::Path;
 use std::sync::Arc;
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use pudu_app::configs::Current;
+use pudu_app::ports::ConfigStore;
 use pudu_lambda::clock::SystemClock;
 use pudu_lambda::random::OsRandom;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::cli::RunArgs;
-use crate::example::Example;
+use crate::example::{Example, PATH};
 use crate::folder::{Announced, RunFile};
 use crate::house::{self, House, Plan};
 use crate::machine::{Machine, listen};
@@ -71,10 +73,13 @@ async fn start(args: &RunArgs) -> anyhow::Result<Started> {
     house.create_table().await?;
 
     let example = Example::open(&folder.example(), Arc::new(SystemClock), Arc::new(OsRandom))?;
+    let example_at = example_listener.local_addr()?;
+    folder.remember_example_port(example_at.port())?;
+    keeps_its_key(&house, &folder.seal_key()).await?;
+    // Before the gateway answers anybody, so that nobody sees a table without its config.
+    house.seed(&format!("http://{example_at}{PATH}")).await?;
     let mut machine = Machine::start(Arc::clone(&house), gateway)?;
-    folder.remember_example_port(example_listener.local_addr()?.port())?;
     let url = machine.example(example, example_listener)?;
-    house.seed(&url).await?;
     machine.poll();
     machine.notify();
     if let Some(engine) = &store.engine {
@@ -84,6 +89,17 @@ async fn start(args: &RunArgs) -> anyhow::Result<Started> {
     let announced = folder.announce(&run)?;
     greet(args, machine.gateway, &url, &*house.wiring.configs.current().await?);
     Ok(Started { machine, announced, _store: store })
+}
+
+/// A key that is missing is not made anew while the table holds what it sealed: the old one may still be restored.
+async fn keeps_its_key(house: &House, path: &Path) -> anyhow::Result<()> {
+    if !path.exists() && house.table.pointer().await?.is_some() {
+        bail!(
+            "the sealing key {} is missing: restore it, the stored config opens with no other",
+            path.display()
+        );
+    }
+    Ok(())
 }
 
 fn greet(args: &RunArgs, gateway: SocketAddr, example: &str, current: &Current) {

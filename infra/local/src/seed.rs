@@ -33,7 +33,7 @@ pub fn servers(name: &str, url: &str) -> Value {
 /// Stores the example server as revision 1 if nothing was ever stored; whether it did.
 pub async fn seed(configs: &Configs, url: &str) -> anyhow::Result<bool> {
     let document = Document::parse(servers(SERVER, url)).map_err(|problems| told(&problems))?;
-    configs.seed(&document).await.context("the example server cannot be stored in the config")
+    configs.seed(document).await.context("the config cannot be read, or the example server not stored in it")
 }
 
 /// What to tell when the stored config has the example server at another address than `url`; none when it is right, or

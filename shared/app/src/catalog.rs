@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use pudu_config::{Names, Server, ToolRef, Toolset};
+use pudu_config::{Names, Owners, Server, ToolRef, Toolset};
 use pudu_domain::Timestamp;
 use serde_json::Value;
 use tokio::task::JoinSet;
@@ -17,7 +17,9 @@ use crate::ports::{CallError, Clock, McpClient, RawTool};
 /// How long a server's tools are taken as known.
 const FRESH_FOR: Duration = Duration::from_secs(60);
 /// How long a server that could not be listed is left alone.
-const FAILED_FOR: Duration = Duration::from_secs(5);
+const FAILED_FOR: Duration = Duration::from_secs(15);
+/// Longest that anybody waits for a server's list: a server that hangs must not hang the whole catalogue.
+const LISTING: Duration = Duration::from_secs(10);
 
 /// What a tool does when it is called.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -102,6 +104,12 @@ struct Discovery {
 }
 
 impl Discovery {
+    /// Whether a server whose names could be anything has not answered yet.
+    fn awaits_unprefixed(&self) -> bool {
+        let silent = |server: &Server| server.enabled && !self.known.contains_key(&server.name);
+        self.current.servers.values().any(|server| !server.tool_name_prefix && silent(server))
+    }
+
     /// Waits for the next listing; false when there is none left to wait for.
     async fn next(&mut self, catalog: &Catalog) -> bool {
         match self.running.join_next().await {
@@ -149,7 +157,11 @@ impl Catalog {
         loop {
             let catalogue = assemble(&discovery.current, &discovery.known);
             let found = catalogue.find(name);
-            if found.is_ok() || !discovery.next(self).await {
+            // Names of a prefixed server are its own whatever others say; another name may still meet its like.
+            let settled = found
+                .as_ref()
+                .is_ok_and(|tool| tool.server.tool_name_prefix || !discovery.awaits_unprefixed());
+            if settled || !discovery.next(self).await {
                 return Ok(found.cloned());
             }
         }
@@ -167,7 +179,7 @@ impl Catalog {
             }
             let (client, server) = (Arc::clone(&self.client), Arc::clone(server));
             discovery.running.spawn(async move {
-                let within = limit.min(server.init_timeout());
+                let within = limit.min(server.init_timeout()).min(LISTING);
                 let tools = client.list_tools(&server, within).await.map(Arc::new);
                 (server.name.clone(), digest, tools)
             });
@@ -198,14 +210,12 @@ impl Catalogue {
         if let Some(tool) = self.tools.get(name) {
             return Ok(tool);
         }
-        // A tool that cannot be seen is attributed by its prefix; the longest server name that fits is meant.
+        // A tool that cannot be seen is attributed by its prefix.
+        let prefixed = self.servers.iter().filter(|(_, part)| part.prefix).map(|(server, _)| server.as_str());
+        let owner = Owners::of(prefixed).owner(name).and_then(|server| self.servers.get_key_value(server));
         let unseen = self.servers.iter().filter(|(_, part)| part.state != ServerState::Ok);
-        let prefixed =
-            |server: &str| name.strip_prefix(&sanitised(server)).is_some_and(|rest| rest.starts_with('_'));
-        let owner =
-            unseen.clone().filter(|(server, _)| prefixed(server)).max_by_key(|(server, _)| server.len());
         // Without a prefix it could be anything of a server that does not show its names.
-        let owner = owner.or_else(|| unseen.clone().find(|(_, part)| !part.prefix));
+        let owner = owner.or_else(|| unseen.into_iter().find(|(_, part)| !part.prefix));
         Err(match owner {
             Some((server, ServerPart { state: ServerState::Disabled, .. })) => {
                 NotFound::Disabled { server: server.clone() }
@@ -214,12 +224,6 @@ impl Catalogue {
             _ => NotFound::Unknown,
         })
     }
-}
-
-/// A server's name as it begins a visible name.
-fn sanitised(server: &str) -> String {
-    let legal = |c: char| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' };
-    server.chars().map(legal).collect()
 }
 
 /// Puts the listings together. Pure.
@@ -247,11 +251,14 @@ fn assemble(current: &Current, known: &BTreeMap<String, Listing>) -> Catalogue {
         }
         catalogue.servers.insert(name.clone(), part);
     }
-    let names = Names::assign(offered.iter().map(|(server, tool, _)| ToolRef {
+    let prefixed = current.servers.values().filter(|server| server.tool_name_prefix);
+    let owners = Owners::of(prefixed.map(|server| server.name.as_str()));
+    let refs = offered.iter().map(|(server, tool, _)| ToolRef {
         server: &server.name,
         raw: &tool.name,
         prefix: server.tool_name_prefix,
-    }));
+    });
+    let names = Names::assign(refs, &owners);
     for (server, tool, role) in offered {
         let Some(name) = names.visible(&server.name, &tool.name) else { continue };
         let description = described(&tool, &role);

@@ -4,7 +4,6 @@ mod arguments;
 mod submit;
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use pudu_domain::{Payload, Policy, ThreadKey};
 use serde_json::{Map, Value};
@@ -18,9 +17,6 @@ use crate::settle::Settle;
 
 pub use arguments::InvalidArguments;
 pub use submit::Submitted;
-
-/// Longest search for a tool that is not known yet.
-const DISCOVERY: Duration = Duration::from_secs(15);
 
 /// What a call brought.
 #[derive(Debug, Clone, PartialEq)]
@@ -128,7 +124,7 @@ impl Tools {
     ) -> Result<Invoked, InvokeError> {
         // One budget for all of it: what looking for the tool takes, its call does not have.
         let until = self.settle.clock.now() + self.limits.front_door;
-        let tool = match self.catalog.find(name, self.limits.front_door.min(DISCOVERY)).await? {
+        let tool = match self.catalog.find(name, self.limits.front_door).await? {
             Ok(tool) => tool,
             Err(NotFound::Unknown) => return Err(InvokeError::Unknown { name: name.to_owned() }),
             Err(NotFound::Disabled { server }) => {

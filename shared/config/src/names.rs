@@ -37,17 +37,48 @@ pub fn visible_name(server: &str, raw: &str, prefix: bool) -> String {
     if legal(&wanted) { wanted } else { suffixed(tool, &wanted, SHORT_HASH) }
 }
 
+/// Whose a name is, by its beginning: the prefixed server whose `server_` it begins with, the longest one that fits. It
+/// depends on the config alone and not on which servers answer, so that no server can take a name while its owner is away.
+#[derive(Clone, Debug, Default)]
+pub struct Owners<'a>(BTreeMap<String, &'a str>);
+
+impl<'a> Owners<'a> {
+    /// The owners among these prefixed servers. Of two whose names look alike, the one that is written so has the names.
+    pub fn of(prefixed: impl IntoIterator<Item = &'a str>) -> Self {
+        let mut owners: BTreeMap<String, &str> = BTreeMap::new();
+        for server in prefixed {
+            let prefix = format!("{}_", legalised(server));
+            let literal = prefix.strip_suffix('_') == Some(server);
+            if literal || !owners.contains_key(&prefix) {
+                owners.insert(prefix, server);
+            }
+        }
+        Self(owners)
+    }
+
+    /// The owner of `name`, if it begins like a prefixed server's.
+    pub fn owner(&self, name: &str) -> Option<&'a str> {
+        let fitting = self.0.iter().filter(|(prefix, _)| name.starts_with(prefix.as_str()));
+        fitting.max_by_key(|(prefix, _)| prefix.len()).map(|(_, server)| *server)
+    }
+}
+
 impl Names {
-    /// Names for all tools of a catalogue, whatever their order. When several tools want one name, each of them gets
-    /// a hash: giving it to one of them would let a new server take over a name that callers already use.
-    pub fn assign<'a>(tools: impl IntoIterator<Item = ToolRef<'a>>) -> Self {
+    /// Names for all tools of a catalogue, whatever their order. A tool that wants a name of another server's gets a
+    /// hash. So does each of several tools that want one name otherwise: giving it to one of them would let a new server
+    /// take over a name that callers already use.
+    pub fn assign<'a>(tools: impl IntoIterator<Item = ToolRef<'a>>, owners: &Owners<'_>) -> Self {
         let mut claims: BTreeMap<String, BTreeSet<ToolRef<'a>>> = BTreeMap::new();
         for tool in tools {
             claims.entry(wanted(tool)).or_default().insert(tool);
         }
         let mut names = Self::default();
         let mut changed = Vec::new();
-        for (wanted, tools) in claims {
+        for (wanted, mut tools) in claims {
+            let foreign =
+                |tool: &ToolRef<'_>| owners.owner(&wanted).is_some_and(|owner| owner != tool.server);
+            changed.extend(tools.iter().filter(|tool| foreign(tool)).map(|tool| (*tool, wanted.clone())));
+            tools.retain(|tool| !foreign(tool));
             match tools.first() {
                 Some(tool) if tools.len() == 1 && legal(&wanted) => names.insert(*tool, wanted),
                 _ => changed.extend(tools.into_iter().map(|tool| (tool, wanted.clone()))),
@@ -97,9 +128,12 @@ fn suffixed(tool: ToolRef<'_>, wanted: &str, length: usize) -> String {
     let mut hash = sha256_hex(&json!([tool.server, tool.raw]));
     hash.truncate(length);
     let room = MAX_VISIBLE_NAME.saturating_sub(length + 1);
-    let legal = wanted.chars().map(|character| if legal_character(character) { character } else { '_' });
-    let head: String = legal.take(room).collect();
+    let head: String = legalised(wanted).chars().take(room).collect();
     format!("{head}_{hash}")
+}
+
+fn legalised(text: &str) -> String {
+    text.chars().map(|character| if legal_character(character) { character } else { '_' }).collect()
 }
 
 #[cfg(test)]

@@ -17,10 +17,11 @@ pub enum Format {
 /// Starts logging for this process; a second call changes nothing.
 pub fn init(level: Level, format: Format) {
     // The SDKs log bodies and headers at debug: only their warnings pass, whatever our own level is.
-    // The MCP SDK reports everyday failures of a peer as errors; what matters of them is in our own errors.
+    // The SDKs report everyday failures of a peer as errors; what matters of them is in our own errors.
     let filter = Targets::new()
         .with_default(Level::WARN)
         .with_target("rmcp", LevelFilter::OFF)
+        .with_target("aws_smithy_runtime", LevelFilter::OFF)
         .with_target("pudu", level);
     let registry = tracing_subscriber::registry().with(filter);
     let stderr = std::io::stderr;

@@ -155,8 +155,15 @@ fn media_type(response: &Response) -> Option<String> {
     Some(value.split(';').next().unwrap_or_default().trim().to_ascii_lowercase())
 }
 
-fn kind(media_type: Option<&str>) -> String {
-    media_type.map_or_else(|| "no content type".to_owned(), |text| format!("content type '{text}'"))
+/// How a message names what came. Only types that everybody knows: any other text is the server's, and may hold anything.
+fn kind(media_type: Option<&str>) -> &'static str {
+    match media_type {
+        None => "no content type",
+        Some("text/html") => "content type 'text/html'",
+        Some("text/plain") => "content type 'text/plain'",
+        Some("application/xml" | "text/xml") => "an XML content type",
+        Some(_) => "another content type",
+    }
 }
 
 async fn json(target: &Target, response: Response) -> Result<Value, Failure> {

@@ -79,7 +79,7 @@ async fn one(kind: &'static str, size: usize) -> anyhow::Result<Row> {
     // One server has all tasks here, so its share of the permits is the whole.
     let limits = Limits { at_once_per_server: 64, linger: Duration::ZERO, ..Limits::default() };
     let wiring = Wiring::new(ports, Policy::default(), limits, "bench".to_owned());
-    wiring.configs.seed(&config(&url)?).await?;
+    wiring.configs.seed(config(&url)?).await?;
     let current = wiring.configs.current().await?;
     let identity =
         wiring.configs.identity(current.servers.get(SERVER).context("the server is configured")?)?;

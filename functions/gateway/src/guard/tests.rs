@@ -30,6 +30,21 @@ fn a_page_of_another_origin_is_refused() {
 }
 
 #[test]
+fn a_second_header_does_not_pass_behind_a_good_one() {
+    let both = |name: &'static str, values: [&'static str; 2]| {
+        let mut all = headers(&[("host", "localhost")]);
+        all.remove(name);
+        for value in values {
+            all.append(name, value.parse().unwrap());
+        }
+        loopback(&Uri::from_static("/x"), &all, "k").is_ok()
+    };
+    assert!(!both("host", ["localhost", "evil.example"]));
+    assert!(!both("origin", ["http://localhost", "http://evil.example"]));
+    assert!(both("origin", ["http://localhost", "http://127.0.0.1"]));
+}
+
+#[test]
 fn a_token_need_not_be_shown_but_must_be_right() {
     assert!(passes(&[("host", "localhost"), ("authorization", "Bearer k")]));
     assert!(!passes(&[("host", "localhost"), ("authorization", "Bearer other")]));

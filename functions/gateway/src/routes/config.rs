@@ -3,7 +3,7 @@
 use axum::Json;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
-use http::header;
+use http::{HeaderMap, header};
 use pudu_app::configs::Current;
 use serde_json::Value;
 
@@ -15,11 +15,16 @@ pub(super) async fn get(State(gateway): State<Gateway>) -> Result<Response, Fail
     Ok(answer(&*gateway.configs.current().await?))
 }
 
+/// With `If-Match` only over the config that the caller has read; without it the last writer wins.
 pub(super) async fn put(
     State(gateway): State<Gateway>,
+    headers: HeaderMap,
     Body(body): Body<Value>,
 ) -> Result<Response, Failure> {
-    let current = gateway.configs.put(&body).await?;
+    let read = headers.get(header::IF_MATCH).map(|etag| etag.to_str().unwrap_or_default().trim());
+    // `*` is "whatever there is", and there always is a config.
+    let read = read.filter(|etag| *etag != "*").map(|etag| etag.trim_matches('"'));
+    let current = gateway.configs.put(&body, read).await?;
     tracing::info!(
         config.revision = current.number,
         servers = current.servers.len(),

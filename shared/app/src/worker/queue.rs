@@ -88,9 +88,12 @@ impl Queue {
             return None;
         }
         let running = &self.running;
+        // The last quarter of the permits is for servers that have none: many slow ones must not leave a quick one waiting.
+        let scarce = self.running_count >= limits.at_once - limits.at_once / 4;
+        let most = if scarce { 1 } else { limits.at_once_per_server };
         let free = |permit: &Option<ServerTag>| {
             // What calls no server is bounded by the global permit alone.
-            permit.is_none() || running.get(permit).copied().unwrap_or(0) < limits.at_once_per_server
+            permit.is_none() || running.get(permit).copied().unwrap_or(0) < most
         };
         let lines = self.waiting.iter().filter(|(permit, _)| free(permit));
         let permit = lines.filter_map(|(_, line)| line.first()).min()?.permit.clone();

@@ -3,13 +3,20 @@ use proptest::prelude::*;
 
 use super::*;
 
+/// Names with the owners that the tools' own servers are.
+fn assigned<'a>(tools: impl IntoIterator<Item = ToolRef<'a>>) -> Names {
+    let tools: Vec<_> = tools.into_iter().collect();
+    let owners = Owners::of(tools.iter().filter(|tool| tool.prefix).map(|tool| tool.server));
+    Names::assign(tools, &owners)
+}
+
 fn tool<'a>(server: &'a str, raw: &'a str) -> ToolRef<'a> {
     ToolRef { server, raw, prefix: true }
 }
 
 #[test]
 fn vector_20_the_source_is_kept_and_not_inferred() {
-    let names = Names::assign([tool("web", "page"), tool("web_scraper", "search")]);
+    let names = assigned([tool("web", "page"), tool("web_scraper", "search")]);
     assert_eq!(names.visible("web_scraper", "search"), Some("web_scraper_search"));
     assert_eq!(names.source("web_scraper_search"), Some(("web_scraper", "search")));
 }
@@ -23,7 +30,7 @@ fn vector_21_without_prefix_the_raw_name_is_visible() {
 #[test]
 fn vector_22_illegal_names_are_replaced_and_not_dropped() {
     let tools = [tool("srv", "ok"), tool("srv", "bad name"), tool("srv", "x\n<tag>")];
-    let names = Names::assign(tools);
+    let names = assigned(tools);
     assert_eq!(names.visible("srv", "ok"), Some("srv_ok"));
     for raw in ["bad name", "x\n<tag>"] {
         let name = names.visible("srv", raw).unwrap();
@@ -35,19 +42,36 @@ fn vector_22_illegal_names_are_replaced_and_not_dropped() {
 }
 
 #[test]
-fn names_that_meet_are_told_apart() {
-    let names = Names::assign([tool("a", "b_c"), tool("a_b", "c"), tool("a", "d")]);
-    let (left, right) = (names.visible("a", "b_c").unwrap(), names.visible("a_b", "c").unwrap());
-    assert_ne!(left, right);
-    assert!(left.starts_with("a_b_c_") && right.starts_with("a_b_c_"));
+fn a_name_belongs_to_the_server_that_it_begins_with() {
+    let names = assigned([tool("a", "b_c"), tool("a_b", "c"), tool("a", "d")]);
+    assert_eq!(names.visible("a_b", "c"), Some("a_b_c"));
+    assert!(names.visible("a", "b_c").unwrap().starts_with("a_b_c_"));
     assert_eq!(names.visible("a", "d"), Some("a_d"));
+}
+
+/// Also while its owner shows no tools: else whoever answers first would get calls that are meant for somebody else.
+#[test]
+fn no_server_takes_a_name_while_its_owner_is_away() {
+    let evil = ToolRef { server: "evil", raw: "bank_pay", prefix: false };
+    let names = Names::assign([evil], &Owners::of(["bank"]));
+    let name = names.visible("evil", "bank_pay").unwrap();
+    assert!(name.starts_with("bank_pay_") && name != "bank_pay", "{name}");
+    assert_eq!(names.source("bank_pay"), None);
+}
+
+#[test]
+fn servers_without_prefix_that_meet_are_told_apart() {
+    let bare = |server| ToolRef { server, raw: "search", prefix: false };
+    let names = assigned([bare("a"), bare("b")]);
+    let (left, right) = (names.visible("a", "search").unwrap(), names.visible("b", "search").unwrap());
+    assert!(left != right && left.starts_with("search_") && right.starts_with("search_"));
 }
 
 #[test]
 fn a_tool_cannot_take_the_hashed_name_of_another() {
     let hashed = visible_name("a", "b c", true);
     let raw = hashed.strip_prefix("a_").unwrap();
-    let names = Names::assign([tool("a", "b c"), tool("a", raw)]);
+    let names = assigned([tool("a", "b c"), tool("a", raw)]);
     assert_eq!(names.visible("a", raw), Some(hashed.as_str()));
     assert_ne!(names.visible("a", "b c"), Some(hashed.as_str()));
     assert_eq!(names.source(&hashed), Some(("a", raw)));
@@ -75,7 +99,7 @@ proptest! {
         }
         let refs = |tools: &[(String, String, bool)]| {
             let refs = tools.iter().map(|(server, raw, prefix)| ToolRef { server, raw, prefix: *prefix });
-            Names::assign(refs)
+            assigned(refs)
         };
         let names = refs(&tools);
         let mut seen = BTreeSet::new();

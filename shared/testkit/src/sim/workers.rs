@@ -83,7 +83,7 @@ impl<B: Backend> World<B> {
         let gate = Gate::new("setup", Arc::new(self.clock), self.trace.clone(), Open);
         let wiring = self.wiring("setup", self.clock, &gate, Arc::new(random.fork()));
         let document = Document::parse(fixture::config()).map_err(|problems| format!("{problems:?}"))?;
-        wiring.configs.seed(&document).await.map(drop).map_err(|error| error.to_string())
+        wiring.configs.seed(document).await.map(drop).map_err(|error| error.to_string())
     }
 
     pub(super) fn gate(&self, name: &str, clock: VirtualClock, random: &SeededRandom) -> Gate {

@@ -106,3 +106,16 @@ fn recovering_an_intent_waits_for_no_server() {
     queue.offer(intent.clone(), now());
     assert_eq!(queue.take(&limits), Some(intent));
 }
+
+#[test]
+fn many_slow_servers_leave_permits_for_a_quick_one() {
+    let limits = Limits { at_once: 8, at_once_per_server: 4, ..Limits::default() };
+    let mut queue = Queue::default();
+    for number in 0..40 {
+        queue.offer(found(number, &format!("slow-{}", number % 2)), now());
+    }
+    let slow = std::iter::from_fn(|| queue.take(&limits)).count();
+    assert_eq!(slow, 6, "two servers could take all eight");
+    queue.offer(found(99, "quick"), now());
+    assert_eq!(queue.take(&limits), Some(found(99, "quick")));
+}
