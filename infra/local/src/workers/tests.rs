@@ -41,7 +41,7 @@ fn a_tick_is_what_the_scheduler_sends() {
     assert_eq!(event["detail"], "{}");
     assert_eq!(event["time"], "2026-07-01T12:00:00Z");
     assert_eq!(event["id"].as_str().unwrap().len(), 36);
-    assert_eq!(context.deadline, 1_782_907_380_500);
+    assert_eq!(context.deadline, 1_782_908_100_500);
     assert_ne!(context.request_id, event["id"].as_str().unwrap());
 }
 

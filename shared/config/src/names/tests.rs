@@ -113,8 +113,11 @@ proptest! {
             let claims = distinct.iter().filter(|(server, raw, prefix)| {
                 wanted(ToolRef { server, raw, prefix: *prefix }) == plain
             });
-            if legal(&plain) && claims.count() == 1 {
-                prop_assert_eq!(name, plain);
+            let owners = Owners::of(tools.iter().filter(|tool| tool.2).map(|tool| tool.0.as_str()));
+            match owners.owner(&plain) {
+                Some(owner) if owner != server => prop_assert_ne!(name, plain),
+                _ if legal(&plain) && claims.count() == 1 => prop_assert_eq!(name, plain),
+                _ => {}
             }
         }
         if !tools.is_empty() {
