@@ -15,8 +15,10 @@ use pudu_testkit::fixture;
 
 use crate::row::Row;
 
-/// Tasks that are not due and still in the table while the scans are measured.
-const NOT_DUE: [u8; 2] = [10, 250];
+/// Tasks that wait in the table, not due, while the steps that must not depend on them are measured again.
+const NOT_DUE: [u32; 2] = [1_000, 20_000];
+/// Longer than the bench's clock moves.
+const DAY: Duration = Duration::from_secs(86_400);
 
 struct Walk<'a, F> {
     metered: MeteredTable,
@@ -32,20 +34,27 @@ pub(crate) async fn run(out: &mut impl FnMut(Row)) -> anyhow::Result<()> {
     let key = fixture::task_key(&fixture::thread("t1"), walk.clock.now(), 0);
     walk.life(&key).await?;
     walk.cancel(&fixture::task_key(&fixture::thread("t1"), walk.clock.now(), 1)).await?;
-    let mut made = 2;
+    let mut made = 0;
     for count in NOT_DUE {
         while made < count {
             made += 1;
-            walk.submit(&fixture::task_key(&fixture::thread("t2"), walk.clock.now(), made)).await?;
+            let at = walk.clock.now() + Duration::from_millis(made.into());
+            walk.submit(&fixture::task_key(&fixture::thread("t2"), at, 2), Some(DAY)).await?;
         }
         walk.forget();
         for lane in [Lane::Cancel, Lane::Poll, Lane::Intent] {
             for shard in 0..SHARDS {
-                let now = walk.clock.now();
-                walk.metered.table.due(lane, shard, now, 100, None).await?;
+                walk.metered.table.due(lane, shard, walk.clock.now(), 100, None).await?;
             }
         }
-        walk.step(&format!("a poller's scan, nothing due, {count} tasks waiting"));
+        walk.step(&format!("a poller's look through its lanes, {count} tasks not due"));
+        let at = walk.clock.now();
+        let key = fixture::task_key(&fixture::thread("t3"), at, 3);
+        walk.submit(&key, None).await?;
+        walk.poll(&key, Command::RecordStatus(fixture::said(Status::Working))).await?;
+        walk.forget();
+        walk.poll(&key, Command::RecordStatus(fixture::said(Status::Working))).await?;
+        walk.step(&format!("an unchanged poll, {count} tasks not due"));
     }
     Ok(())
 }
@@ -80,17 +89,17 @@ impl<F: FnMut(Row)> Walk<'_, F> {
         Settle { tasks: self.metered.table.clone(), clock: self.clock.clone(), policy: Policy::default() }
     }
 
-    async fn submit(&self, key: &TaskKey) -> anyhow::Result<Task> {
+    async fn submit(&self, key: &TaskKey, hint: Option<Duration>) -> anyhow::Result<Task> {
         let birth = fixture::intent(key, "bench", self.clock.now());
         TaskStore::commit(&*self.metered.table, &birth).await?;
-        self.track(birth.task).await
+        self.track(birth.task, hint).await
     }
 
-    async fn track(&self, task: Task) -> anyhow::Result<Task> {
+    async fn track(&self, task: Task, hint: Option<Duration>) -> anyhow::Result<Task> {
         let spec = self.metered.table.spec(&task).await?.context("a task has its spec")?;
         let command = Command::RecordSubmit {
             remote: fixture::remote(task.key.id.as_str()),
-            snapshot: Snapshot::bare(Status::Submitted),
+            snapshot: Snapshot { poll_after: hint, ..Snapshot::bare(Status::Submitted) },
             started_at: self.clock.now(),
         };
         done(self.settle().held(task, &spec, command).await?)
@@ -111,7 +120,7 @@ impl<F: FnMut(Row)> Walk<'_, F> {
         let birth = intend(fixture::wanted(key), fixture::lease("bench", self.clock.now()), self.clock.now());
         TaskStore::commit(&*table, &birth).await?;
         self.step("submit: the intent");
-        self.track(birth.task).await?;
+        self.track(birth.task, None).await?;
         self.step("submit: the handle");
         self.poll(key, Command::RecordStatus(fixture::said(Status::Working))).await?;
         self.step("a poll that sees work begin");
@@ -140,7 +149,7 @@ impl<F: FnMut(Row)> Walk<'_, F> {
     }
 
     async fn cancel(&mut self, key: &TaskKey) -> anyhow::Result<()> {
-        self.submit(key).await?;
+        self.submit(key, None).await?;
         self.forget();
         self.settle().beside(key, Command::RequestCancel).await?;
         self.step("a request to cancel");
