@@ -86,6 +86,19 @@ async fn an_outage_of_ours_is_not_the_servers_failure() {
     assert_eq!((bench.row().task.status(), bench.polls()), (Status::Working, 1));
 }
 
+/// An outage of the table is not waited for: the tick fails, which an alarm sees, and the next one tries again.
+#[tokio::test(start_paused = true)]
+async fn a_tick_gives_up_when_the_index_cannot_be_read() {
+    let bench = Bench::new().await;
+    let soon = bench.clock.elapsed() + Duration::from_secs(60);
+    let down = |call: Call<'_>| if call.op == "due.due" { Fate::FailBefore } else { Fate::Pass };
+    let report = bench.tick(900, down).await;
+    assert!(report.scans_failed > 0 && report.clean().is_err(), "{report:?}");
+    assert!(bench.clock.elapsed() < soon);
+    bench.tick(60, |_: Call<'_>| Fate::Pass).await;
+    assert_eq!(bench.polls(), 1, "nothing was lost by it");
+}
+
 /// A call that the end of the invocation cut short is not the server's failure either; a call that used its own limit is.
 #[tokio::test(start_paused = true)]
 async fn only_a_limit_of_its_own_counts_against_a_server() {

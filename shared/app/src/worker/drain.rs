@@ -26,6 +26,9 @@ const REFUSED_FOR: Duration = Duration::from_secs(5);
 /// How often a worker looks into the index again while everything it found is running.
 const RESCAN: Duration = Duration::from_secs(1);
 
+/// Scans in a row that the table failed and that found nothing, after which a worker gives up.
+const FRUITLESS: u32 = 3;
+
 /// What became of one item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ran {
@@ -107,20 +110,23 @@ impl Drain {
         let mut queue = Queue::default();
         let mut running: JoinSet<Finished> = JoinSet::new();
         let mut report = Report::default();
-        let mut first_shard = 0;
+        let (mut first_shard, mut fruitless) = (0, 0);
         while deadline.allows_work(self.clock.now()) {
             let scan = self.scan(work.as_ref(), &mut queue, first_shard).await;
             first_shard = (first_shard + 1) % SHARDS;
             report.scans_failed += scan.failed;
             self.work_off(&work, &mut queue, &mut running, deadline, &mut report).await;
             if scan.found > 0 {
+                fruitless = 0;
                 continue;
             }
+            fruitless = if scan.failed > 0 { fruitless + 1 } else { 0 };
             let now = self.clock.now();
             let until_due = scan.nearest.map(|at| at.since(now)).filter(|wait| *wait <= self.limits.linger);
             let wait = match (running.is_empty(), until_due) {
-                // A scan that saw nothing because the table failed is no reason to end.
-                (true, None) if scan.failed > 0 => RESCAN,
+                // A scan that saw nothing because the table failed is no reason to end; several of them are: an outage is
+                // for the next tick to find over, not to be paid for.
+                (true, None) if (1..FRUITLESS).contains(&fruitless) => RESCAN,
                 (true, None) => break,
                 (true, Some(wait)) => wait,
                 (false, wait) => wait.unwrap_or(RESCAN).min(RESCAN),
