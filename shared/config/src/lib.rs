@@ -27,7 +27,7 @@ pub use document::Document;
 pub use header::{Illegal, illegal_value, legal_name};
 pub use mask::MASK;
 pub use merge::merge;
-pub use names::{MAX_VISIBLE_NAME, Names, Owners, ToolRef, visible_name};
+pub use names::{MAX_VISIBLE_NAME, Names, Owners, ToolRef};
 pub use problem::{Kind, Problem};
 pub use screen::api_screen;
 pub use seal::{NONCE_BYTES, OpenError, SealError, SealKey};

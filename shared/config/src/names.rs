@@ -9,7 +9,6 @@ use crate::canonical::sha256_hex;
 
 /// Most characters in a visible name.
 pub const MAX_VISIBLE_NAME: usize = 64;
-const SHORT_HASH: usize = 8;
 
 /// One tool of a catalogue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -22,19 +21,12 @@ pub struct ToolRef<'a> {
     pub prefix: bool,
 }
 
-/// The visible names of one catalogue, both ways.
+/// The visible names of one catalogue: `server_raw`, or `raw` without prefix. What is illegal or longer than 64 characters
+/// is replaced and cut, and ends in a hash of the original; no two tools have one name, so a name leads back to its tool.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Names {
     visible: BTreeMap<(String, String), String>,
     source: HashMap<String, (String, String)>,
-}
-
-/// The visible name of a tool when no other tool claims it: `server_raw`, or `raw` without prefix; what is illegal or
-/// longer than 64 characters is replaced and cut, and ends in a hash of the original.
-pub fn visible_name(server: &str, raw: &str, prefix: bool) -> String {
-    let tool = ToolRef { server, raw, prefix };
-    let wanted = wanted(tool);
-    if legal(&wanted) { wanted } else { suffixed(tool, &wanted, SHORT_HASH) }
 }
 
 /// Whose a name is, by its beginning: the prefixed server whose `server_` it begins with, the longest one that fits. It
@@ -98,11 +90,6 @@ impl Names {
     /// The visible name of a server's tool.
     pub fn visible(&self, server: &str, raw: &str) -> Option<&str> {
         self.visible.get(&(server.to_owned(), raw.to_owned())).map(String::as_str)
-    }
-
-    /// The server and raw name behind a visible name.
-    pub fn source(&self, visible: &str) -> Option<(&str, &str)> {
-        self.source.get(visible).map(|(server, raw)| (server.as_str(), raw.as_str()))
     }
 
     fn insert(&mut self, tool: ToolRef<'_>, name: String) {

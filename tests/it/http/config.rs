@@ -1,6 +1,6 @@
 //! `GET` and `PUT /api/mcp/config`.
 
-use acceptance::World;
+use acceptance::{World, request, send};
 use http::{Method, header};
 use serde_json::{Value, json};
 
@@ -107,4 +107,22 @@ async fn the_mounted_example_is_revision_one() {
     );
     let shown: Value = world.get(CONFIG).await;
     assert_eq!(shown["mcp_servers"]["example"]["url"], json!(world.example.url()));
+}
+
+/// A caller that names what it read does not overwrite what came after.
+#[tokio::test]
+async fn a_put_over_what_somebody_else_changed_is_refused_when_it_says_what_it_read() {
+    let world = World::without_servers().await;
+    let put = async |etag: &str, name: &str| {
+        let body = json!({"mcp_servers": {name: {"type": "http", "url": "http://127.0.0.1:1/mcp"}}});
+        let mut request = request(Method::PUT, CONFIG, Some(&body));
+        request.headers_mut().insert(header::IF_MATCH, etag.parse().unwrap());
+        send(&world.gateway, request).await
+    };
+    let read = send(&world.gateway, request(Method::GET, CONFIG, None)).await;
+    let etag = read.headers[header::ETAG].to_str().unwrap().to_owned();
+    put(&etag, "first").await.expect(200);
+    put(&etag, "second").await.expect(412);
+    put("*", "third").await.expect(200);
+    assert!(world.get(CONFIG).await["mcp_servers"].get("third").is_some());
 }

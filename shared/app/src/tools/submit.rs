@@ -5,7 +5,7 @@
 
 use pudu_config::{Server, Toolset};
 use pudu_domain::task::{Command, Delivery, Intent, Refusal, State, intend};
-use pudu_domain::{Lease, ServerName, Task, TaskKey, TaskName, TaskSpec, ThreadKey};
+use pudu_domain::{Lease, ServerName, Task, TaskKey, TaskName, TaskSpec, ThreadKey, Timestamp};
 use serde_json::{Map, Value};
 use std::time::Duration;
 
@@ -85,11 +85,7 @@ impl Tools {
     }
 
     /// Writes the intent down. Nothing has been sent when this fails.
-    async fn write_intent(
-        &self,
-        intent: Intent,
-        until: pudu_domain::Timestamp,
-    ) -> Result<(Task, TaskSpec), InvokeError> {
+    async fn write_intent(&self, intent: Intent, until: Timestamp) -> Result<(Task, TaskSpec), InvokeError> {
         let lease = Lease { owner: self.random.owner(&self.worker), until };
         let change = intend(intent, lease, self.settle.clock.now());
         let spec = change.spec.clone();
@@ -108,7 +104,7 @@ impl Tools {
         &self,
         mut attempt: Attempt<'_>,
         submission: Submission,
-        started_at: pudu_domain::Timestamp,
+        started_at: Timestamp,
     ) -> Result<Submitted, InvokeError> {
         if let Err(problem) = storable(&submission.snapshot, self.policy()) {
             let refusal = self.undo(&attempt, Some(submission.remote.as_str()), problem).await;

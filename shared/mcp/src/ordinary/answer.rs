@@ -1,5 +1,6 @@
 //! What the three answers have in common: the structured content of a result, and fields read strictly.
 
+use pudu_app::ports::DriverError;
 use pudu_domain::snapshot::Artifact;
 use pudu_domain::text::first_chars;
 use serde_json::{Map, Value};
@@ -16,6 +17,15 @@ pub(super) enum Unusable {
     Failed(String),
     /// Not what a task tool answers.
     Wrong(String),
+}
+
+impl From<Unusable> for DriverError {
+    fn from(unusable: Unusable) -> Self {
+        match unusable {
+            Unusable::Failed(message) => Self::Retry(message),
+            Unusable::Wrong(message) => Self::Violation(message),
+        }
+    }
 }
 
 /// The structured content of a `tools/call` result.

@@ -4,7 +4,7 @@ use pudu_app::ports::DriverError;
 use pudu_domain::{Snapshot, Status};
 use serde_json::Value;
 
-use super::answer::{Fields, Unusable, content};
+use super::answer::{Fields, content};
 use crate::redact::Redactor;
 
 /// Maps a `tools/call` result (reference 6.10): only an end counts. `error_code` has no meaning here.
@@ -14,10 +14,7 @@ pub(super) fn read(
     handle: &str,
     redactor: &Redactor,
 ) -> Result<Snapshot, DriverError> {
-    let fields = content(tool, result, redactor).map_err(|unusable| match unusable {
-        Unusable::Failed(message) => DriverError::Retry(message),
-        Unusable::Wrong(message) => DriverError::Violation(message),
-    })?;
+    let fields = content(tool, result, redactor)?;
     snapshot(&Fields::new(tool, fields), handle, redactor).map_err(DriverError::Violation)
 }
 

@@ -7,7 +7,7 @@ use pudu_domain::snapshot::poll_hint;
 use pudu_domain::{RemoteTaskId, Snapshot, Status};
 use serde_json::Value;
 
-use super::answer::{Fields, Unusable, content};
+use super::answer::{Fields, content};
 use crate::redact::Redactor;
 
 const NOT_FOUND: &str = "the remote task was not found";
@@ -20,10 +20,7 @@ pub(super) fn read(
     handle: &str,
     redactor: &Redactor,
 ) -> Result<Snapshot, DriverError> {
-    let fields = content(tool, result, redactor).map_err(|unusable| match unusable {
-        Unusable::Failed(message) => DriverError::Retry(message),
-        Unusable::Wrong(message) => DriverError::Violation(message),
-    })?;
+    let fields = content(tool, result, redactor)?;
     snapshot(&Fields::new(tool, fields), handle, redactor).map_err(DriverError::Violation)
 }
 
