@@ -8,10 +8,10 @@ use std::time::Duration;
 use async_trait::async_trait;
 use pudu_app::catalog::{Catalog, Catalogue, NotFound, Role, ServerState};
 use pudu_app::configs::Configs;
-use pudu_app::ports::{CallError, CallFault, Clock, McpClient, RawTool};
+use pudu_app::ports::{CallError, CallFault, Caller, Clock, Listing, McpClient, RawTool, ToolCall};
 use pudu_config::{NoSecrets, Server};
 use pudu_testkit::{FakeTable, FixedKeys, Gate, SeededRandom, VirtualClock};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 /// Servers that list what a map says; one that is not in it never answers.
 struct Lists {
@@ -22,7 +22,7 @@ struct Lists {
 
 #[async_trait]
 impl McpClient for Lists {
-    async fn list_tools(&self, server: &Server, limit: Duration) -> Result<Vec<RawTool>, CallError> {
+    async fn list_tools(&self, server: &Server, limit: Duration) -> Result<Listing, CallError> {
         self.asked.fetch_add(1, Ordering::SeqCst);
         let failed =
             |fault, message: &str| CallError { server: server.name.clone(), fault, message: message.into() };
@@ -32,7 +32,7 @@ impl McpClient for Lists {
                     name: (*name).into(),
                     definition: json!({"name": name, "x-own": 1}),
                 };
-                Ok(names.iter().map(tool).collect())
+                Ok(Listing { tools: names.iter().map(tool).collect(), ttl: None })
             }
             Some(Err(message)) => Err(failed(CallFault::Broken, message)),
             None => {
@@ -42,13 +42,7 @@ impl McpClient for Lists {
         }
     }
 
-    async fn call_tool(
-        &self,
-        _: &Server,
-        _: &str,
-        _: Map<String, Value>,
-        _: Duration,
-    ) -> Result<Value, CallError> {
+    async fn call_tool(&self, _: &Server, _: &Caller, _: ToolCall, _: Duration) -> Result<Value, CallError> {
         unreachable!("a catalogue calls no tool")
     }
 }

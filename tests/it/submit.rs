@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use acceptance::ports::wired;
-use pudu_app::ports::Clock;
+use pudu_app::ports::{Caller, Clock};
 use pudu_app::tools::{InvokeError, Invoked};
 use pudu_app::wiring::Wiring;
 use pudu_config::Document;
@@ -42,7 +42,7 @@ impl Desk {
     async fn submit(&self) -> Result<Invoked, InvokeError> {
         let name = format!("{}_{}", fixture::SERVER, fixture::SUBMIT_TOOL);
         let arguments = Map::from_iter([("title".to_owned(), json!("x"))]);
-        self.wiring.tools().invoke(fixture::thread("t"), &name, arguments).await
+        self.wiring.tools().invoke(Caller::of(fixture::thread("t")), &name, arguments).await
     }
 
     fn row(&self) -> StoredTask {

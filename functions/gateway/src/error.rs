@@ -106,10 +106,12 @@ impl From<CallError> for Failure {
     fn from(error: CallError) -> Self {
         let status = match error.fault {
             CallFault::Timeout => StatusCode::GATEWAY_TIMEOUT,
+            CallFault::Denied => StatusCode::FORBIDDEN,
             CallFault::NotSent
             | CallFault::Broken
             | CallFault::Refused
             | CallFault::Protocol
+            | CallFault::Violation
             | CallFault::Config => StatusCode::BAD_GATEWAY,
         };
         Self::new(status, error.to_string())

@@ -172,7 +172,7 @@ impl Catalog {
         let current = self.configs.current().await?;
         let mut discovery = Discovery { current, known: BTreeMap::new(), running: JoinSet::new() };
         for (name, server) in discovery.current.servers.iter().filter(|(_, server)| server.enabled) {
-            let digest = discovery.current.digests.get(name).cloned().unwrap_or_default();
+            let digest = server.digest.clone();
             if let Some(tools) = self.known(&digest) {
                 discovery.known.insert(name.clone(), tools);
                 continue;
@@ -180,7 +180,7 @@ impl Catalog {
             let (client, server) = (Arc::clone(&self.client), Arc::clone(server));
             discovery.running.spawn(async move {
                 let within = limit.min(server.init_timeout()).min(LISTING);
-                let tools = client.list_tools(&server, within).await.map(Arc::new);
+                let tools = client.list_tools(&server, within).await.map(|listing| Arc::new(listing.tools));
                 (server.name.clone(), digest, tools)
             });
         }

@@ -31,8 +31,6 @@ pub struct Current {
     pub response: Value,
     /// A keyed hash of the document's content.
     pub etag: String,
-    /// Per server, a keyed hash of its effective entry: what was learnt about another one is out of date.
-    pub digests: BTreeMap<String, String>,
 }
 
 /// The config could not be read.
@@ -164,10 +162,9 @@ impl Configs {
 
 impl Current {
     fn new(number: u64, document: Document, key: &SealKey) -> Self {
-        let servers: BTreeMap<_, _> =
-            document.servers().iter().map(|server| (server.name.clone(), Arc::new(server.clone()))).collect();
-        let digests = servers.iter().map(|(name, server)| (name.clone(), key.digest(server))).collect();
+        let identified = document.servers().iter().map(|server| Arc::new(key.identified(server)));
+        let servers = identified.map(|server| (server.name.clone(), server)).collect();
         let (response, etag) = (document.response(), key.etag(&document));
-        Self { number, document, servers, response, etag, digests }
+        Self { number, document, servers, response, etag }
     }
 }

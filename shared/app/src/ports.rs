@@ -1,5 +1,6 @@
 //! The traits between the use cases and the world. One file per port; the adapters' files mirror these names.
 
+mod caller;
 mod clock;
 mod config_store;
 mod driver;
@@ -13,13 +14,14 @@ mod seal_keys;
 mod task_store;
 mod wrapped_keys;
 
+pub use caller::{Caller, RequestSecrets};
 pub use clock::Clock;
 pub use config_store::{ConfigStore, Moved, Revision};
 pub use driver::{DriverError, Submission, SubmitError, TaskDriver};
 pub use due_index::{DueIndex, DuePage, Hint, ItemKey, SHARDS};
 pub use error::StoreError;
 pub use event_log::{DeliveredEvent, EventLog};
-pub use mcp_client::{CallError, CallFault, McpClient, RawTool};
+pub use mcp_client::{CallError, CallFault, Listing, McpClient, RawTool, ToolCall};
 pub use note_store::{NoteKey, NoteStore};
 pub use random::Random;
 pub use seal_keys::{SealKeyError, SealKeys};

@@ -5,14 +5,14 @@ mod submit;
 
 use std::sync::Arc;
 
-use pudu_domain::{Payload, Policy, ThreadKey};
+use pudu_domain::{Payload, Policy};
 use serde_json::{Map, Value};
 
 use crate::catalog::{Catalog, NotFound, Role};
 use crate::configs::{ConfigError, Configs};
 use crate::drivers::Drivers;
 use crate::limits::Limits;
-use crate::ports::{CallError, McpClient, Random, StoreError};
+use crate::ports::{CallError, Caller, McpClient, Random, StoreError, ToolCall};
 use crate::settle::Settle;
 
 pub use arguments::InvalidArguments;
@@ -115,10 +115,10 @@ pub struct Tools {
 }
 
 impl Tools {
-    /// Calls the tool of that visible name for a thread.
+    /// Calls the tool of that visible name for a caller's thread.
     pub async fn invoke(
         &self,
-        thread: ThreadKey,
+        caller: Caller,
         name: &str,
         arguments: Map<String, Value>,
     ) -> Result<Invoked, InvokeError> {
@@ -136,10 +136,11 @@ impl Tools {
         let limit = tool.server.call_timeout().min(until.since(self.settle.clock.now()));
         match &tool.role {
             Role::Call => {
-                Ok(Invoked::Result(self.client.call_tool(&tool.server, &tool.raw, arguments, limit).await?))
+                let call = ToolCall { tool: tool.raw.clone(), arguments, definition: None };
+                Ok(Invoked::Result(self.client.call_tool(&tool.server, &caller, call, limit).await?))
             }
             Role::Submit(set) => {
-                Ok(Invoked::Submitted(self.submit(thread, &tool.server, set, arguments, limit).await?))
+                Ok(Invoked::Submitted(self.submit(&caller, &tool.server, set, arguments, limit).await?))
             }
         }
     }

@@ -124,6 +124,13 @@ impl SealKey {
         self.keyed_hash("pudu server digest v1", &canonical(&server.effective_entry()))
     }
 
+    /// The server with its digest.
+    pub fn identified(&self, server: &Server) -> Server {
+        let mut identified = server.clone();
+        identified.digest = self.digest(server);
+        identified
+    }
+
     fn opened(&self, place: &str, sealed: &str) -> Option<SecretString> {
         let bytes = hex::decode(sealed.strip_prefix(PREFIX)?).ok()?;
         let (nonce, sealed) = bytes.split_first_chunk::<NONCE_BYTES>()?;

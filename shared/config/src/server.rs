@@ -33,6 +33,9 @@ pub const MAX_TASK_NAME: usize = 255;
 pub struct Server {
     /// Its key in `mcpServers`.
     pub name: String,
+    /// A keyed hash of its effective entry ([`SealKey::identified`](crate::SealKey::identified)), under which what is learnt
+    /// about it is kept: another entry, another digest. Empty as long as no key has been there.
+    pub digest: String,
     /// Whether its tools are offered.
     pub enabled: bool,
     /// How it is reached.

@@ -14,7 +14,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use pudu_app::ports::{CallError, McpClient, RawTool};
+use pudu_app::ports::{CallError, Caller, Listing, McpClient, ToolCall};
 use pudu_config::{Secrets, Server};
 use serde_json::{Map, Value};
 use tokio::time::{Instant, timeout_at};
@@ -91,20 +91,20 @@ impl Client {
 
 #[async_trait]
 impl McpClient for Client {
-    async fn list_tools(&self, server: &Server, limit: Duration) -> Result<Vec<RawTool>, CallError> {
+    async fn list_tools(&self, server: &Server, limit: Duration) -> Result<Listing, CallError> {
         self.converse(server, limit, |link, target| list::all(link, target).boxed()).await
     }
 
     async fn call_tool(
         &self,
         server: &Server,
-        tool: &str,
-        arguments: Map<String, Value>,
+        _caller: &Caller,
+        call: ToolCall,
         limit: Duration,
     ) -> Result<Value, CallError> {
         let params = Map::from_iter([
-            ("name".to_owned(), Value::String(tool.to_owned())),
-            ("arguments".to_owned(), Value::Object(arguments)),
+            ("name".to_owned(), Value::String(call.tool)),
+            ("arguments".to_owned(), Value::Object(call.arguments)),
         ]);
         self.converse(server, limit, |link, _| link.request("tools/call", params).boxed()).await
     }

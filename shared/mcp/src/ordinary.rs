@@ -14,7 +14,9 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use pudu_app::drivers::ORDINARY_TOOLS;
-use pudu_app::ports::{CallError, CallFault, DriverError, McpClient, Submission, SubmitError, TaskDriver};
+use pudu_app::ports::{
+    CallError, CallFault, Caller, DriverError, McpClient, Submission, SubmitError, TaskDriver, ToolCall,
+};
 use pudu_config::{Secrets, Server, Toolset};
 use pudu_domain::{RemoteTaskId, Snapshot};
 use serde_json::{Map, Value};
@@ -37,12 +39,13 @@ impl OrdinaryTools {
     async fn ask(
         &self,
         server: &Server,
+        caller: &Caller,
         tool: &str,
         handle: &str,
         limit: Duration,
     ) -> Result<Value, CallError> {
         let arguments = Map::from_iter([("task_id".to_owned(), Value::String(handle.to_owned()))]);
-        self.client.call_tool(server, tool, arguments, limit).await
+        self.client.call_tool(server, caller, asked(tool, arguments), limit).await
     }
 
     fn redactor(&self, server: &Server) -> Redactor {
@@ -63,12 +66,13 @@ impl TaskDriver for OrdinaryTools {
     async fn submit(
         &self,
         server: &Server,
+        caller: &Caller,
         data: &Value,
         arguments: Map<String, Value>,
         limit: Duration,
     ) -> Result<Submission, SubmitError> {
         let tools = DriverData::read(data).map_err(SubmitError::Refused)?;
-        match self.client.call_tool(server, &tools.submit, arguments, limit).await {
+        match self.client.call_tool(server, caller, asked(&tools.submit, arguments), limit).await {
             Ok(result) => submit::read(&tools.submit, &result, &self.redactor(server)),
             Err(error) => Err(unsent(&error)),
         }
@@ -77,28 +81,30 @@ impl TaskDriver for OrdinaryTools {
     async fn status(
         &self,
         server: &Server,
+        caller: &Caller,
         data: &Value,
         remote: &RemoteTaskId,
         limit: Duration,
     ) -> Result<Snapshot, DriverError> {
         let tools = DriverData::read(data).map_err(DriverError::Violation)?;
-        match self.ask(server, &tools.status, remote.as_str(), limit).await {
+        match self.ask(server, caller, &tools.status, remote.as_str(), limit).await {
             Ok(result) => status::read(&tools.status, &result, remote.as_str(), &self.redactor(server)),
-            Err(error) => Err(DriverError::Retry(error.to_string())),
+            Err(error) => Err(unanswered(&error)),
         }
     }
 
     async fn cancel(
         &self,
         server: &Server,
+        caller: &Caller,
         data: &Value,
         handle: &str,
         limit: Duration,
     ) -> Result<Snapshot, DriverError> {
         let tools = DriverData::read(data).map_err(DriverError::Violation)?;
-        match self.ask(server, &tools.cancel, handle, limit).await {
+        match self.ask(server, caller, &tools.cancel, handle, limit).await {
             Ok(result) => cancel::read(&tools.cancel, &result, handle, &self.redactor(server)),
-            Err(error) => Err(DriverError::Retry(error.to_string())),
+            Err(error) => Err(unanswered(&error)),
         }
     }
 }
@@ -106,13 +112,25 @@ impl TaskDriver for OrdinaryTools {
 /// A submission whose call failed: only a call that certainly did nothing counts as refused.
 fn unsent(error: &CallError) -> SubmitError {
     match error.fault {
-        CallFault::NotSent | CallFault::Refused | CallFault::Config => {
+        CallFault::NotSent | CallFault::Refused | CallFault::Config | CallFault::Denied => {
             SubmitError::Refused(error.to_string())
         }
-        CallFault::Timeout | CallFault::Broken | CallFault::Protocol => {
+        CallFault::Timeout | CallFault::Broken | CallFault::Protocol | CallFault::Violation => {
             SubmitError::Unknown(error.to_string())
         }
     }
+}
+
+/// A status or cancel call that failed: worth another try, unless the answer itself was wrong.
+fn unanswered(error: &CallError) -> DriverError {
+    match error.fault {
+        CallFault::Violation => DriverError::Violation(error.to_string()),
+        _ => DriverError::Retry(error.to_string()),
+    }
+}
+
+fn asked(tool: &str, arguments: Map<String, Value>) -> ToolCall {
+    ToolCall { tool: tool.to_owned(), arguments, definition: None }
 }
 
 #[cfg(test)]

@@ -12,8 +12,9 @@ mod sdk_peer;
 use std::sync::Arc;
 use std::time::Duration;
 
-use pudu_app::ports::{CallError, McpClient};
+use pudu_app::ports::{CallError, Caller, McpClient, ToolCall};
 use pudu_config::{Document, NoSecrets, Server};
+use pudu_domain::{ThreadId, ThreadKey, UserId};
 use serde_json::{Map, Value, json};
 
 use crate::{Client, Era, EraMemory, ProcessMemory};
@@ -44,11 +45,16 @@ async fn knowing(server: &Server, era: Era) -> Client {
     Client::with_eras(Arc::new(NoSecrets), Arc::new(memory)).expect("a client")
 }
 
-fn arguments(value: Value) -> Map<String, Value> {
-    let Value::Object(map) = value else { panic!("arguments are an object") };
-    map
+fn caller() -> Caller {
+    let user = UserId::parse("local:default").expect("a user");
+    Caller::of(ThreadKey { user, thread: ThreadId::parse("t").expect("a thread") })
+}
+
+fn tool(name: &str, arguments: Value) -> ToolCall {
+    let Value::Object(arguments) = arguments else { panic!("arguments are an object") };
+    ToolCall { tool: name.to_owned(), arguments, definition: None }
 }
 
 async fn call(client: &Client, server: &Server, limit: Duration) -> Result<Value, CallError> {
-    client.call_tool(server, "echo", arguments(json!({"text": "hi"})), limit).await
+    client.call_tool(server, &caller(), tool("echo", json!({"text": "hi"})), limit).await
 }

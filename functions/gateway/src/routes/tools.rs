@@ -3,6 +3,7 @@
 use axum::Json;
 use axum::extract::State;
 use pudu_app::catalog::{Catalogue, Role, ServerPart, ServerState};
+use pudu_app::ports::Caller;
 use pudu_app::tools::Invoked;
 use pudu_domain::ThreadKey;
 use serde::Deserialize;
@@ -35,10 +36,10 @@ pub(super) async fn call(
     ToolName(name): ToolName,
     Body(call): Body<Call>,
 ) -> Result<Json<Value>, Failure> {
-    let thread = ThreadKey { user: gateway.user.clone(), thread };
+    let caller = Caller::of(ThreadKey { user: gateway.user.clone(), thread });
     let tools = gateway.tools.clone();
     // Tracked, not awaited in place: a caller that hangs up must not leave a submission half recorded.
-    let running = gateway.calls.spawn(async move { tools.invoke(thread, &name, call.arguments).await });
+    let running = gateway.calls.spawn(async move { tools.invoke(caller, &name, call.arguments).await });
     let invoked = running.await.map_err(|error| {
         tracing::error!(%error, "a tool call panicked");
         Failure::new(http::StatusCode::INTERNAL_SERVER_ERROR, "the call failed inside Pudu; see its log")

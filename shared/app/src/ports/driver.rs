@@ -7,6 +7,8 @@ use pudu_config::{Server, Toolset};
 use pudu_domain::{RemoteTaskId, Snapshot};
 use serde_json::{Map, Value};
 
+use super::Caller;
+
 /// A submission that the server took.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Submission {
@@ -46,7 +48,7 @@ pub enum DriverError {
     Violation(String),
 }
 
-/// A protocol for durable tasks. Texts of errors are redacted and bounded by the driver.
+/// A protocol for durable tasks. Each act is made for the task's owner (`caller`). Texts of errors are redacted and bounded by the driver.
 #[async_trait]
 pub trait TaskDriver: Send + Sync {
     /// The name under which tasks remember their driver.
@@ -59,6 +61,7 @@ pub trait TaskDriver: Send + Sync {
     async fn submit(
         &self,
         server: &Server,
+        caller: &Caller,
         data: &Value,
         arguments: Map<String, Value>,
         limit: Duration,
@@ -68,6 +71,7 @@ pub trait TaskDriver: Send + Sync {
     async fn status(
         &self,
         server: &Server,
+        caller: &Caller,
         data: &Value,
         remote: &RemoteTaskId,
         limit: Duration,
@@ -78,6 +82,7 @@ pub trait TaskDriver: Send + Sync {
     async fn cancel(
         &self,
         server: &Server,
+        caller: &Caller,
         data: &Value,
         handle: &str,
         limit: Duration,

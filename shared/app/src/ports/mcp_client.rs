@@ -1,11 +1,14 @@
 //! Other people's MCP servers: list tools, call one. Raw JSON in both directions, because typed models drop what they do
 //! not know.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
 use pudu_config::Server;
 use serde_json::{Map, Value};
+
+use super::Caller;
 
 /// A tool as its server describes it, unchanged.
 #[derive(Debug, Clone, PartialEq)]
@@ -14,6 +17,27 @@ pub struct RawTool {
     pub name: String,
     /// The whole definition, with everything that we do not know.
     pub definition: Value,
+}
+
+/// What a server answered to the question for its tools.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Listing {
+    /// Every tool, all pages, in the server's order.
+    pub tools: Vec<RawTool>,
+    /// How long the server says that this holds (`ttlMs`), if it says so.
+    pub ttl: Option<Duration>,
+}
+
+/// One call of a tool.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ToolCall {
+    /// The tool by its server's own name.
+    pub tool: String,
+    /// Its arguments.
+    pub arguments: Map<String, Value>,
+    /// Its definition as the server listed it, where it is known: it says which arguments travel as headers too and what
+    /// the structured content must look like.
+    pub definition: Option<Arc<Value>>,
 }
 
 /// Why a call brought no result.
@@ -29,8 +53,13 @@ pub enum CallFault {
     Refused,
     /// The server answered something that is not MCP.
     Protocol,
-    /// The entry in the config cannot be used: an unset variable, an illegal header, a transport not supported yet.
+    /// The server acted, and its result is not what the tool declares (`outputSchema`): another try gives no other.
+    Violation,
+    /// The entry in the config cannot be used: an unset variable, an illegal header, an unknown transport.
     Config,
+    /// A credential that the call needs is missing, so nothing was sent: of this user, of this request, or refused to us
+    /// by its token server.
+    Denied,
 }
 
 /// A failed call. The text names the server and what to do; it never holds a credential.
@@ -48,16 +77,18 @@ pub struct CallError {
 /// A client of MCP servers over any transport and protocol revision.
 #[async_trait]
 pub trait McpClient: Send + Sync {
-    /// All tools of a server, all pages, within `limit` (connect, initialize and list together).
-    async fn list_tools(&self, server: &Server, limit: Duration) -> Result<Vec<RawTool>, CallError>;
+    /// All tools of a server, all pages, within `limit` (connect, initialize and list together). Asked with the server's own
+    /// credentials, never with a user's or a request's: one catalogue serves all.
+    async fn list_tools(&self, server: &Server, limit: Duration) -> Result<Listing, CallError>;
 
-    /// Calls a tool by its raw name, within `limit` (connect, initialize and call together), and returns the result object
-    /// (`content`, `structuredContent`, `isError`, …) unchanged. It is sent at most once.
+    /// Calls a tool for `caller`, within `limit` (connect, initialize and call together), and returns the result object
+    /// (`content`, `structuredContent`, `isError`, …) unchanged. It is executed at most once: it is sent again only where
+    /// the first sending was certainly not executed.
     async fn call_tool(
         &self,
         server: &Server,
-        tool: &str,
-        arguments: Map<String, Value>,
+        caller: &Caller,
+        call: ToolCall,
         limit: Duration,
     ) -> Result<Value, CallError>;
 }

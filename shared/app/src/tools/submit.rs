@@ -5,13 +5,13 @@
 
 use pudu_config::{Server, Toolset};
 use pudu_domain::task::{Command, Delivery, Intent, Refusal, State, intend};
-use pudu_domain::{Lease, ServerName, Task, TaskKey, TaskName, TaskSpec, ThreadKey, Timestamp};
+use pudu_domain::{Lease, ServerName, Task, TaskKey, TaskName, TaskSpec, Timestamp};
 use serde_json::{Map, Value};
 use std::time::Duration;
 
 use super::{InvokeError, Tools, storable};
 use crate::drivers::ORDINARY_TOOLS;
-use crate::ports::{Committed, StoreError, Submission, SubmitError, TaskDriver};
+use crate::ports::{Caller, Committed, StoreError, Submission, SubmitError, TaskDriver};
 use crate::settle::Settled;
 
 /// What a submitter keeps beyond its call to record the outcome, or to undo it.
@@ -35,6 +35,7 @@ pub struct Submitted {
 /// A submission under way.
 struct Attempt<'a> {
     server: &'a Server,
+    caller: &'a Caller,
     driver: &'a dyn TaskDriver,
     task: Task,
     spec: TaskSpec,
@@ -43,7 +44,7 @@ struct Attempt<'a> {
 impl Tools {
     pub(super) async fn submit(
         &self,
-        thread: ThreadKey,
+        caller: &Caller,
         server: &Server,
         set: &Toolset,
         arguments: Map<String, Value>,
@@ -56,7 +57,7 @@ impl Tools {
             .ok_or_else(|| unusable(format!("there is no driver '{ORDINARY_TOOLS}'")))?;
         let started_at = self.settle.clock.now();
         let intent = Intent {
-            key: TaskKey { thread, id: self.random.task_id(started_at) },
+            key: TaskKey { thread: caller.thread.clone(), id: self.random.task_id(started_at) },
             name: TaskName::parse(set.name.as_str()).map_err(|error| unusable(error.to_string()))?,
             server: ServerName::parse(server.name.as_str()).map_err(|error| unusable(error.to_string()))?,
             identity: self.configs.identity(server).map_err(|error| unusable(error.to_string()))?,
@@ -65,8 +66,8 @@ impl Tools {
             delivery: Delivery::Event,
         };
         let (task, spec) = self.write_intent(intent, started_at + limit + RECORDING).await?;
-        let attempt = Attempt { server, driver: driver.as_ref(), task, spec };
-        let call = attempt.driver.submit(server, &attempt.spec.driver_data, arguments, limit);
+        let attempt = Attempt { server, caller, driver: driver.as_ref(), task, spec };
+        let call = attempt.driver.submit(server, caller, &attempt.spec.driver_data, arguments, limit);
         let answer = tokio::time::timeout(limit, call).await.unwrap_or_else(|_| {
             Err(SubmitError::Unknown(format!(
                 "the submit call did not answer within {} ms",
@@ -172,7 +173,8 @@ impl Tools {
     /// Cancels what the server started and we cannot track; says whether anything may still run there.
     async fn undo(&self, attempt: &Attempt<'_>, handle: Option<&str>, message: String) -> Refusal {
         let Some(handle) = handle else { return Refusal::Unknown(message) };
-        let call = attempt.driver.cancel(attempt.server, &attempt.spec.driver_data, handle, UNDO);
+        let call =
+            attempt.driver.cancel(attempt.server, attempt.caller, &attempt.spec.driver_data, handle, UNDO);
         match tokio::time::timeout(UNDO, call).await {
             Ok(Ok(snapshot)) if snapshot.status.is_terminal() => Refusal::Refused(message),
             outcome => {

@@ -6,7 +6,9 @@ use std::time::Duration;
 use async_trait::async_trait;
 use pudu_config::Server;
 use pudu_domain::task::Command;
-use pudu_domain::{Lane, Lease, RemoteTaskId, Snapshot, Task, TaskId, TaskKey, TaskSpec, Timestamp};
+use pudu_domain::{
+    Lane, Lease, RemoteTaskId, Snapshot, Task, TaskId, TaskKey, TaskSpec, ThreadKey, Timestamp,
+};
 
 use super::drain::{Ran, Work};
 use crate::chain::Chain;
@@ -14,7 +16,7 @@ use crate::configs::{Configs, Unreachable};
 use crate::deadline::Deadline;
 use crate::drivers::Drivers;
 use crate::limits::Limits;
-use crate::ports::{Committed, DriverError, ItemKey, Random, StoreError, TaskDriver};
+use crate::ports::{Caller, Committed, DriverError, ItemKey, Random, StoreError, TaskDriver};
 use crate::settle::{Settle, Settled};
 
 /// Serves the cancel, poll and intent lanes.
@@ -84,8 +86,8 @@ impl Poller {
         };
         let called = match lane {
             Lane::Intent => return self.conclude(task, &spec, Command::Recover).await,
-            Lane::Cancel => self.cancel(&spec, until, deadline).await,
-            _ => self.poll(&spec, until, deadline).await,
+            Lane::Cancel => self.cancel(&key.thread, &spec, until, deadline).await,
+            _ => self.poll(&key.thread, &spec, until, deadline).await,
         };
         let command = match (lane, called) {
             (_, Err(GiveBack(why))) => {
@@ -142,23 +144,31 @@ impl Poller {
         Ok(Ran::Failed)
     }
 
-    async fn poll(&self, spec: &TaskSpec, until: Timestamp, deadline: Deadline) -> Called {
+    async fn poll(&self, owner: &ThreadKey, spec: &TaskSpec, until: Timestamp, deadline: Deadline) -> Called {
+        let caller = Caller::background(owner.clone());
         match self.reach(spec).await {
             Reach::Not(why) => Ok(Err(DriverError::Retry(why))),
             Reach::Unknown(why) => Err(GiveBack(why)),
             Reach::Call { server, driver, remote } => {
-                let call = |limit| driver.status(&server, &spec.driver_data, remote, limit);
+                let call = |limit| driver.status(&server, &caller, &spec.driver_data, remote, limit);
                 self.within(&server, until, deadline, "status", call).await
             }
         }
     }
 
-    async fn cancel(&self, spec: &TaskSpec, until: Timestamp, deadline: Deadline) -> Called {
+    async fn cancel(
+        &self,
+        owner: &ThreadKey,
+        spec: &TaskSpec,
+        until: Timestamp,
+        deadline: Deadline,
+    ) -> Called {
+        let caller = Caller::background(owner.clone());
         match self.reach(spec).await {
             Reach::Not(why) => Ok(Err(DriverError::Retry(why))),
             Reach::Unknown(why) => Err(GiveBack(why)),
             Reach::Call { server, driver, remote } => {
-                let call = |limit| driver.cancel(&server, &spec.driver_data, remote.as_str(), limit);
+                let call = |limit| driver.cancel(&server, &caller, &spec.driver_data, remote.as_str(), limit);
                 self.within(&server, until, deadline, "cancel", call).await
             }
         }

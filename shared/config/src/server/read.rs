@@ -43,6 +43,7 @@ impl Server {
         check_reserved(reader);
         let server = Self {
             name: name.to_owned(),
+            digest: String::new(),
             enabled: reader.bool("enabled", true),
             transport,
             description: reader.text("description").unwrap_or_default(),

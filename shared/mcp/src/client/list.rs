@@ -2,7 +2,9 @@
 
 use std::collections::HashSet;
 
-use pudu_app::ports::RawTool;
+use std::time::Duration;
+
+use pudu_app::ports::{Listing, RawTool};
 use serde_json::{Map, Value};
 
 use super::link::Link;
@@ -15,13 +17,17 @@ pub(super) const MAX_PAGES: usize = 1000;
 pub(super) const MAX_TOOLS: usize = 10_000;
 
 /// Asks page after page until the cursor is missing, null or empty.
-pub(super) async fn all(link: &Link<'_>, target: &Target) -> Result<Vec<RawTool>, Failure> {
+pub(super) async fn all(link: &Link<'_>, target: &Target) -> Result<Listing, Failure> {
     let wrong = |what: String| Failure::not_mcp(target, what);
     let mut tools = Vec::new();
+    let mut ttl = None;
     let mut seen = HashSet::new();
     let mut params = Map::new();
     for _ in 0..MAX_PAGES {
         let mut page = link.request("tools/list", params).await?;
+        // The page that holds shortest decides: a list is only as fresh as its parts.
+        let held = page.get("ttlMs").and_then(Value::as_u64).map(Duration::from_millis);
+        ttl = ttl.into_iter().chain(held).min();
         let Some(Value::Array(listed)) = page.get_mut("tools").map(Value::take) else {
             return Err(wrong("answered 'tools/list' without a list of tools".to_owned()));
         };
@@ -30,8 +36,8 @@ pub(super) async fn all(link: &Link<'_>, target: &Target) -> Result<Vec<RawTool>
             return Err(wrong(format!("offers more than {MAX_TOOLS} tools")));
         }
         let cursor = match page.get_mut("nextCursor").map(Value::take) {
-            None | Some(Value::Null) => return Ok(tools),
-            Some(Value::String(cursor)) if cursor.is_empty() => return Ok(tools),
+            None | Some(Value::Null) => return Ok(Listing { tools, ttl }),
+            Some(Value::String(cursor)) if cursor.is_empty() => return Ok(Listing { tools, ttl }),
             Some(Value::String(cursor)) => cursor,
             Some(_) => {
                 return Err(wrong("answered 'tools/list' with a 'nextCursor' that is no text".to_owned()));

@@ -2,8 +2,9 @@ use std::collections::HashMap;
 use std::sync::Mutex;
 
 use proptest::prelude::*;
-use pudu_app::ports::RawTool;
+use pudu_app::ports::{Listing, RequestSecrets};
 use pudu_config::{Document, NoSecrets};
+use pudu_domain::{ThreadId, ThreadKey, UserId};
 use secrecy::SecretString;
 use serde_json::json;
 
@@ -64,18 +65,19 @@ struct Scripted {
 
 #[async_trait]
 impl McpClient for Scripted {
-    async fn list_tools(&self, _: &Server, _: Duration) -> Result<Vec<RawTool>, CallError> {
+    async fn list_tools(&self, _: &Server, _: Duration) -> Result<Listing, CallError> {
         panic!("no driver lists tools")
     }
 
     async fn call_tool(
         &self,
         _: &Server,
-        tool: &str,
-        arguments: Map<String, Value>,
+        caller: &Caller,
+        call: ToolCall,
         _: Duration,
     ) -> Result<Value, CallError> {
-        self.asked.lock().unwrap().push((tool.to_owned(), Value::Object(arguments)));
+        assert!(matches!(caller.secrets, RequestSecrets::Background));
+        self.asked.lock().unwrap().push((call.tool, Value::Object(call.arguments)));
         self.answer.clone()
     }
 }
@@ -88,6 +90,13 @@ fn scripted(answer: Result<Value, CallError>) -> (Arc<Scripted>, OrdinaryTools) 
 fn server() -> Server {
     let entry = json!({"type": "http", "url": "http://localhost/", "headers": {"X-Key": "$KEY"}});
     Document::parse(json!({"mcpServers": {"peer": entry}})).unwrap().server("peer").unwrap().clone()
+}
+
+fn caller() -> Caller {
+    Caller::background(ThreadKey {
+        user: UserId::parse("local:default").unwrap(),
+        thread: ThreadId::parse("t").unwrap(),
+    })
 }
 
 fn data() -> Value {
@@ -105,9 +114,9 @@ async fn each_act_calls_its_own_tool() {
     let ended = structured(json!({"task_id": "r1", "status": "cancelled"}));
     let (client, driver) = scripted(Ok(ended));
     let business = Map::from_iter([("title".to_owned(), json!("t"))]);
-    driver.submit(&server(), &data(), business, LIMIT).await.unwrap_err();
-    driver.status(&server(), &data(), &remote(), LIMIT).await.unwrap();
-    driver.cancel(&server(), &data(), "r1", LIMIT).await.unwrap();
+    driver.submit(&server(), &caller(), &data(), business, LIMIT).await.unwrap_err();
+    driver.status(&server(), &caller(), &data(), &remote(), LIMIT).await.unwrap();
+    driver.cancel(&server(), &caller(), &data(), "r1", LIMIT).await.unwrap();
     let id = json!({"task_id": "r1"});
     let expected = [("begin", json!({"title": "t"})), ("ask", id.clone()), ("stop", id)];
     let asked = client.asked.lock().unwrap();
@@ -120,6 +129,8 @@ async fn a_failed_submit_is_refused_only_when_nothing_can_run() {
         (CallFault::NotSent, true),
         (CallFault::Refused, true),
         (CallFault::Config, true),
+        (CallFault::Denied, true),
+        (CallFault::Violation, false),
         (CallFault::Timeout, false),
         (CallFault::Broken, false),
         (CallFault::Protocol, false),
@@ -129,10 +140,14 @@ async fn a_failed_submit_is_refused_only_when_nothing_can_run() {
         let text = "server 'peer': why".to_owned();
         let expected =
             if refused { SubmitError::Refused(text.clone()) } else { SubmitError::Unknown(text.clone()) };
-        assert_eq!(driver.submit(&server(), &data(), Map::new(), LIMIT).await, Err(expected));
-        let retry = Err(DriverError::Retry(text));
-        assert_eq!(driver.status(&server(), &data(), &remote(), LIMIT).await, retry);
-        assert_eq!(driver.cancel(&server(), &data(), "r1", LIMIT).await, retry);
+        assert_eq!(driver.submit(&server(), &caller(), &data(), Map::new(), LIMIT).await, Err(expected));
+        let retry = Err(if fault == CallFault::Violation {
+            DriverError::Violation(text)
+        } else {
+            DriverError::Retry(text)
+        });
+        assert_eq!(driver.status(&server(), &caller(), &data(), &remote(), LIMIT).await, retry);
+        assert_eq!(driver.cancel(&server(), &caller(), &data(), "r1", LIMIT).await, retry);
     }
 }
 
@@ -143,11 +158,11 @@ async fn a_missing_tool_name_is_a_violation_and_calls_nothing() {
             let mut data = data();
             data[key] = wrong;
             let (client, driver) = scripted(Ok(json!({})));
-            let submit = driver.submit(&server(), &data, Map::new(), LIMIT).await;
+            let submit = driver.submit(&server(), &caller(), &data, Map::new(), LIMIT).await;
             assert!(matches!(submit, Err(SubmitError::Refused(message)) if message.contains(key)));
-            let status = driver.status(&server(), &data, &remote(), LIMIT).await;
+            let status = driver.status(&server(), &caller(), &data, &remote(), LIMIT).await;
             assert!(matches!(status, Err(DriverError::Violation(message)) if message.contains(key)));
-            let cancel = driver.cancel(&server(), &data, "r1", LIMIT).await;
+            let cancel = driver.cancel(&server(), &caller(), &data, "r1", LIMIT).await;
             assert!(matches!(cancel, Err(DriverError::Violation(message)) if message.contains(key)));
             assert!(client.asked.lock().unwrap().is_empty());
         }
@@ -169,9 +184,9 @@ async fn credentials_do_not_leave_through_a_task() {
         let client = Arc::new(Scripted { answer: Ok(answer), asked: Mutex::default() });
         let driver = OrdinaryTools::new(client, secrets());
         let texts = [
-            format!("{:?}", driver.submit(&server(), &data(), Map::new(), LIMIT).await),
-            format!("{:?}", driver.status(&server(), &data(), &remote(), LIMIT).await),
-            format!("{:?}", driver.cancel(&server(), &data(), "r1", LIMIT).await),
+            format!("{:?}", driver.submit(&server(), &caller(), &data(), Map::new(), LIMIT).await),
+            format!("{:?}", driver.status(&server(), &caller(), &data(), &remote(), LIMIT).await),
+            format!("{:?}", driver.cancel(&server(), &caller(), &data(), "r1", LIMIT).await),
         ];
         assert!(texts.iter().all(|text| !text.contains("canary")), "{texts:?}");
     }
@@ -187,6 +202,6 @@ async fn what_a_toolset_says_is_remembered_and_used() {
     let (client, driver) = scripted(Ok(json!({})));
     let stored = driver.data(set);
     assert_eq!(stored, data());
-    driver.status(&server(), &stored, &remote(), LIMIT).await.unwrap_err();
+    driver.status(&server(), &caller(), &stored, &remote(), LIMIT).await.unwrap_err();
     assert_eq!(client.asked.lock().unwrap()[0].0, "ask");
 }

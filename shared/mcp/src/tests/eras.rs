@@ -13,7 +13,7 @@ fn old_revisions() -> [V; 4] {
 }
 
 async fn lists_and_calls(client: &Client, server: &Server) {
-    let tools = client.list_tools(server, LONG).await.expect("tools");
+    let tools = client.list_tools(server, LONG).await.expect("tools").tools;
     let names: Vec<_> = tools.iter().map(|tool| tool.name.as_str()).collect();
     assert_eq!(names, ["echo", "second", "third"]);
     assert_eq!(tools[0].definition["inputSchema"]["properties"]["text"]["type"], "string");
@@ -66,7 +66,10 @@ async fn a_stateless_call_is_exactly_one_post_once_the_era_is_known() {
 #[tokio::test]
 async fn a_tool_name_that_no_header_can_carry_reaches_its_tool() {
     let host = SdkPeer { versions: vec![V::V_2026_07_28], sessions: false, json: true }.start().await;
-    let result = client().call_tool(&http(&host.url), "écho", Map::new(), LONG).await.expect("a result");
+    let result = client()
+        .call_tool(&http(&host.url), &caller(), tool("écho", json!({})), LONG)
+        .await
+        .expect("a result");
     assert_eq!(result["structuredContent"], json!({}));
 }
 

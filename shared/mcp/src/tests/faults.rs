@@ -158,7 +158,7 @@ async fn error_is(
 async fn submit_refused(client: &Arc<Client>, server: &Server) -> bool {
     let driver = OrdinaryTools::new(Arc::<Client>::clone(client), Arc::new(NoSecrets));
     let data = json!({"submit_tool": "begin", "status_tool": "ask", "cancel_tool": "stop"});
-    match driver.submit(server, &data, Map::new(), LONG).await {
+    match driver.submit(server, &caller(), &data, Map::new(), LONG).await {
         Err(SubmitError::Refused(_)) => true,
         Err(SubmitError::Unknown(_)) => false,
         other => panic!("neither refused nor unknown: {other:?}"),
@@ -271,7 +271,8 @@ async fn one_broken_call_does_not_disturb_another() {
     })
     .await;
     let (client, server) = (client(), http(&host.url));
-    let bad = client.call_tool(&server, "bad", Map::new(), LONG);
+    let caller = caller();
+    let bad = client.call_tool(&server, &caller, tool("bad", json!({})), LONG);
     let (good, bad, again) = tokio::join!(call(&client, &server, LONG), bad, call(&client, &server, LONG));
     assert!(good.is_ok() && again.is_ok());
     assert_eq!(bad.expect_err("cut").fault, CallFault::Broken);

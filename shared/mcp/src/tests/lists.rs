@@ -13,7 +13,7 @@ async fn listed(
         async move { result(&seen.message, page) }
     })
     .await;
-    let tools = client().list_tools(&http(&host.url), LONG).await;
+    let tools = client().list_tools(&http(&host.url), LONG).await.map(|listing| listing.tools);
     (host, tools.map(|tools| tools.into_iter().map(|tool| tool.name).collect()))
 }
 

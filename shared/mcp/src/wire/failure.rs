@@ -117,7 +117,11 @@ impl Failure {
                 let message = format!("{} (while connecting; the call itself was not sent)", self.message);
                 Self { fault: CallFault::NotSent, message, ..self }
             }
-            CallFault::NotSent | CallFault::Refused | CallFault::Config => self,
+            CallFault::NotSent
+            | CallFault::Refused
+            | CallFault::Violation
+            | CallFault::Config
+            | CallFault::Denied => self,
         }
     }
 }

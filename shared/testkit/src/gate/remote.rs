@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use pudu_app::ports::{
-    CallError, CallFault, DriverError, McpClient, RawTool, Submission, SubmitError, TaskDriver,
+    CallError, CallFault, Caller, DriverError, Listing, McpClient, Submission, SubmitError, TaskDriver,
+    ToolCall,
 };
 use pudu_config::{Server, Toolset};
 use pudu_domain::{RemoteTaskId, Snapshot};
@@ -42,11 +43,12 @@ impl TaskDriver for Gated<dyn TaskDriver> {
     async fn submit(
         &self,
         server: &Server,
+        caller: &Caller,
         data: &Value,
         arguments: Map<String, Value>,
         limit: Duration,
     ) -> Result<Submission, SubmitError> {
-        let call = self.gate.call("driver.submit", self.inner.submit(server, data, arguments, limit));
+        let call = self.gate.call("driver.submit", self.inner.submit(server, caller, data, arguments, limit));
         match timeout(limit, call).await {
             Ok(Ok(answer)) => answer,
             Ok(Err(Broken::NotSent)) => Err(SubmitError::Refused(Broken::NotSent.to_string())),
@@ -58,11 +60,12 @@ impl TaskDriver for Gated<dyn TaskDriver> {
     async fn status(
         &self,
         server: &Server,
+        caller: &Caller,
         data: &Value,
         remote: &RemoteTaskId,
         limit: Duration,
     ) -> Result<Snapshot, DriverError> {
-        let call = self.gate.call("driver.status", self.inner.status(server, data, remote, limit));
+        let call = self.gate.call("driver.status", self.inner.status(server, caller, data, remote, limit));
         match timeout(limit, call).await {
             Ok(Ok(answer)) => answer,
             Ok(Err(broken)) => Err(DriverError::Retry(broken.to_string())),
@@ -73,11 +76,12 @@ impl TaskDriver for Gated<dyn TaskDriver> {
     async fn cancel(
         &self,
         server: &Server,
+        caller: &Caller,
         data: &Value,
         handle: &str,
         limit: Duration,
     ) -> Result<Snapshot, DriverError> {
-        let call = self.gate.call("driver.cancel", self.inner.cancel(server, data, handle, limit));
+        let call = self.gate.call("driver.cancel", self.inner.cancel(server, caller, data, handle, limit));
         match timeout(limit, call).await {
             Ok(Ok(answer)) => answer,
             Ok(Err(broken)) => Err(DriverError::Retry(broken.to_string())),
@@ -88,7 +92,7 @@ impl TaskDriver for Gated<dyn TaskDriver> {
 
 #[async_trait]
 impl McpClient for Gated<dyn McpClient> {
-    async fn list_tools(&self, server: &Server, limit: Duration) -> Result<Vec<RawTool>, CallError> {
+    async fn list_tools(&self, server: &Server, limit: Duration) -> Result<Listing, CallError> {
         let call = self.gate.call("mcp.list_tools", self.inner.list_tools(server, limit));
         at_the_server(server, timeout(limit, call).await)
     }
@@ -96,11 +100,11 @@ impl McpClient for Gated<dyn McpClient> {
     async fn call_tool(
         &self,
         server: &Server,
-        tool: &str,
-        arguments: Map<String, Value>,
+        caller: &Caller,
+        call: ToolCall,
         limit: Duration,
     ) -> Result<Value, CallError> {
-        let call = self.gate.call("mcp.call_tool", self.inner.call_tool(server, tool, arguments, limit));
+        let call = self.gate.call("mcp.call_tool", self.inner.call_tool(server, caller, call, limit));
         at_the_server(server, timeout(limit, call).await)
     }
 }

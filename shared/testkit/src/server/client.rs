@@ -4,10 +4,10 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
-use pudu_app::ports::{CallError, CallFault, McpClient, RawTool};
+use pudu_app::ports::{CallError, CallFault, Caller, Listing, McpClient, RawTool, ToolCall};
 use pudu_config::Server;
 use pudu_domain::{Snapshot, Status};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::{Failure, FakeServer};
 use crate::fixture::{CANCEL_TOOL, STATUS_TOOL, SUBMIT_TOOL};
@@ -73,21 +73,24 @@ fn tool(name: &str, required: &str) -> RawTool {
 
 #[async_trait]
 impl McpClient for FakeClient {
-    async fn list_tools(&self, _server: &Server, _limit: Duration) -> Result<Vec<RawTool>, CallError> {
+    async fn list_tools(&self, _server: &Server, _limit: Duration) -> Result<Listing, CallError> {
         let free = json!({"name": SUBMIT_TOOL, "inputSchema": {"type": "object"}});
         let submit = RawTool { name: SUBMIT_TOOL.into(), definition: free };
-        Ok(vec![tool("echo", "text"), submit, tool(STATUS_TOOL, "task_id"), tool(CANCEL_TOOL, "task_id")])
+        let tools =
+            vec![tool("echo", "text"), submit, tool(STATUS_TOOL, "task_id"), tool(CANCEL_TOOL, "task_id")];
+        Ok(Listing { tools, ttl: None })
     }
 
     async fn call_tool(
         &self,
         server: &Server,
-        tool: &str,
-        arguments: Map<String, Value>,
+        _caller: &Caller,
+        call: ToolCall,
         _limit: Duration,
     ) -> Result<Value, CallError> {
+        let ToolCall { tool, arguments, .. } = call;
         let handle = arguments.get("task_id").and_then(Value::as_str).unwrap_or_default().to_owned();
-        match tool {
+        match tool.as_str() {
             "echo" => {
                 Ok(json!({"content": [{"type": "text", "text": Value::Object(arguments).to_string()}]}))
             }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use pudu_app::drivers::ORDINARY_TOOLS;
-use pudu_app::ports::{DriverError, Submission, SubmitError, TaskDriver};
+use pudu_app::ports::{Caller, DriverError, Submission, SubmitError, TaskDriver};
 use pudu_config::{Server, Toolset};
 use pudu_domain::{RemoteTaskId, Snapshot, Status};
 use serde_json::{Map, Value, json};
@@ -47,6 +47,7 @@ impl TaskDriver for FakeDriver {
     async fn submit(
         &self,
         _server: &Server,
+        _caller: &Caller,
         _data: &Value,
         arguments: Map<String, Value>,
         _limit: Duration,
@@ -66,6 +67,7 @@ impl TaskDriver for FakeDriver {
     async fn status(
         &self,
         _server: &Server,
+        _caller: &Caller,
         _data: &Value,
         remote: &RemoteTaskId,
         _limit: Duration,
@@ -76,6 +78,7 @@ impl TaskDriver for FakeDriver {
     async fn cancel(
         &self,
         _server: &Server,
+        _caller: &Caller,
         _data: &Value,
         handle: &str,
         _limit: Duration,

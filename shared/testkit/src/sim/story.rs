@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use pudu_app::ports::{Clock, Random};
+use pudu_app::ports::{Caller, Clock, Random};
 use pudu_domain::{TaskId, TaskKey, ThreadKey, Timestamp};
 use serde_json::{Map, json};
 use tokio::task::JoinSet;
@@ -96,8 +96,10 @@ async fn caller<B: Backend>(world: Arc<World<B>>, number: u64, at: Duration, ran
         async |wiring| {
             let arguments = Map::from_iter([(MARK.to_owned(), json!(number))]);
             // What the caller hears does not matter here: the promises are about the table and the remote.
-            let _ =
-                wiring.tools().invoke(thread.clone(), &format!("{SERVER}_{SUBMIT_TOOL}"), arguments).await;
+            let _ = wiring
+                .tools()
+                .invoke(Caller::of(thread.clone()), &format!("{SERVER}_{SUBMIT_TOOL}"), arguments)
+                .await;
         },
         Some((number, thread.clone())),
     )

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use pudu_app::ports::{Clock, Committed, Random, StoreError, TaskDriver, TaskStore};
+use pudu_app::ports::{Caller, Clock, Committed, Random, StoreError, TaskDriver, TaskStore};
 use pudu_domain::task::{Change, Command, Context, decide};
 use pudu_domain::{Lane, Payload, Policy, Status};
 use serde_json::{Map, Value};
@@ -140,7 +140,9 @@ async fn a_gated_driver_keeps_the_limit_of_a_call() {
         let gated: Gated<dyn TaskDriver> = Gated::new(driver.clone(), bench.gate(First(vec![fate])));
         let began = Instant::now();
         let limit = Duration::from_secs(10);
-        let answer = gated.submit(&server(), &Value::Null, Map::new(), limit).await;
+        let answer = gated
+            .submit(&server(), &Caller::of(crate::fixture::thread("t")), &Value::Null, Map::new(), limit)
+            .await;
         assert!(matches!(answer, Err(pudu_app::ports::SubmitError::Unknown(_))), "{answer:?}");
         assert_eq!((began.elapsed(), remote_world.tasks().len()), (limit, acted));
     }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use pudu_app::ports::{DriverError, McpClient, SubmitError, TaskDriver};
+use pudu_app::ports::{Caller, DriverError, McpClient, SubmitError, TaskDriver, ToolCall};
 use pudu_domain::Status;
 use serde_json::{Map, Value, json};
 
@@ -14,6 +14,14 @@ use crate::server::{FakeServer, OnCancel, Plan, Question, Request};
 
 const LIMIT: Duration = Duration::from_secs(60);
 
+fn caller() -> Caller {
+    Caller::of(crate::fixture::thread("t"))
+}
+
+fn asked(tool: &str, arguments: Map<String, Value>) -> ToolCall {
+    ToolCall { tool: tool.to_owned(), arguments, definition: None }
+}
+
 fn at_server(plan: Plan) -> FakeServer {
     FakeServer::new(Arc::new(VirtualClock::start()), move |_| plan.clone())
 }
@@ -21,13 +29,14 @@ fn at_server(plan: Plan) -> FakeServer {
 async fn submitted(remote: &FakeServer) -> pudu_domain::RemoteTaskId {
     let mut arguments = Map::new();
     arguments.insert("mark".into(), json!(7));
-    let submission = remote.driver().submit(&server(), &Value::Null, arguments, LIMIT).await.unwrap();
+    let submission =
+        remote.driver().submit(&server(), &caller(), &Value::Null, arguments, LIMIT).await.unwrap();
     assert_eq!(submission.snapshot.status, Status::Submitted);
     submission.remote
 }
 
 async fn status(remote: &FakeServer, handle: &pudu_domain::RemoteTaskId) -> Status {
-    remote.driver().status(&server(), &Value::Null, handle, LIMIT).await.unwrap().status
+    remote.driver().status(&server(), &caller(), &Value::Null, handle, LIMIT).await.unwrap().status
 }
 
 #[tokio::test(start_paused = true)]
@@ -62,7 +71,7 @@ async fn a_cancel_ends_is_acknowledged_or_refused() {
     for (on_cancel, answer, after) in cases {
         let remote = at_server(Plan { on_cancel, ..Plan::completes_after(Duration::from_secs(6)) });
         let handle = submitted(&remote).await;
-        let cancel = remote.driver().cancel(&server(), &Value::Null, handle.as_str(), LIMIT).await;
+        let cancel = remote.driver().cancel(&server(), &caller(), &Value::Null, handle.as_str(), LIMIT).await;
         assert_eq!(cancel.ok().map(|snapshot| snapshot.status), answer);
         assert_eq!(status(&remote, &handle).await, after);
     }
@@ -73,9 +82,9 @@ async fn a_server_that_is_down_answers_nothing_and_starts_nothing() {
     let remote = at_server(Plan::completes_after(Duration::from_secs(6)));
     let handle = submitted(&remote).await;
     remote.set_down(true);
-    let refused = remote.driver().submit(&server(), &Value::Null, Map::new(), LIMIT).await;
+    let refused = remote.driver().submit(&server(), &caller(), &Value::Null, Map::new(), LIMIT).await;
     assert!(matches!(refused, Err(SubmitError::Refused(_))));
-    let answer = remote.driver().status(&server(), &Value::Null, &handle, LIMIT).await;
+    let answer = remote.driver().status(&server(), &caller(), &Value::Null, &handle, LIMIT).await;
     assert!(matches!(answer, Err(DriverError::Retry(_))));
     remote.set_down(false);
     assert_eq!((remote.tasks().len(), status(&remote, &handle).await), (1, Status::Working));
@@ -88,9 +97,12 @@ async fn the_same_world_speaks_the_ordinary_toolset() {
         Plan { nonsense_at: Some(1), hint: Some(Duration::from_secs(9)), ..Plan::completes_after(LIMIT) };
     let client = at_server(plan).client();
     let call = async |tool, arguments: Value| {
-        client.call_tool(&server(), tool, arguments.as_object().unwrap().clone(), LIMIT).await.unwrap()
+        client
+            .call_tool(&server(), &caller(), asked(tool, arguments.as_object().unwrap().clone()), LIMIT)
+            .await
+            .unwrap()
     };
-    let tools = client.list_tools(&server(), LIMIT).await.unwrap();
+    let tools = client.list_tools(&server(), LIMIT).await.unwrap().tools;
     assert_eq!(
         tools.iter().map(|t| t.name.as_str()).collect::<Vec<_>>(),
         ["echo", SUBMIT_TOOL, STATUS_TOOL, CANCEL_TOOL]
@@ -105,7 +117,7 @@ async fn the_same_world_speaks_the_ordinary_toolset() {
     assert_eq!(call(CANCEL_TOOL, handle).await["structuredContent"]["status"], "cancelled");
     let lost = call(STATUS_TOOL, json!({"task_id": "x"})).await;
     assert_eq!(lost["structuredContent"]["error_code"], "task_not_found");
-    assert!(client.call_tool(&server(), "no_tool", Map::new(), LIMIT).await.is_err());
+    assert!(client.call_tool(&server(), &caller(), asked("no_tool", Map::new()), LIMIT).await.is_err());
 }
 
 #[tokio::test(start_paused = true)]

@@ -1,0 +1,36 @@
+//! On whose behalf a server is called.
+
+use std::collections::BTreeMap;
+
+use pudu_domain::ThreadKey;
+use secrecy::SecretString;
+
+/// The user and the thread of a call, and what the request itself brought.
+#[derive(Debug, Clone)]
+pub struct Caller {
+    /// Whose call it is: `user_auth` looks up the user, stdio sessions belong to user and thread.
+    pub thread: ThreadKey,
+    /// Where `headers_from_context` takes its values from.
+    pub secrets: RequestSecrets,
+}
+
+/// The secrets of one request (reference 5.6, 5.9). They live as long as the request: never stored, never shown.
+#[derive(Debug, Clone)]
+pub enum RequestSecrets {
+    /// A request brought these, by key; often none.
+    Given(BTreeMap<String, SecretString>),
+    /// There is no request: a worker asks for a task's status or cancels it. `headers_from_context` does not apply.
+    Background,
+}
+
+impl Caller {
+    /// A caller whose request brought no secrets.
+    pub const fn of(thread: ThreadKey) -> Self {
+        Self { thread, secrets: RequestSecrets::Given(BTreeMap::new()) }
+    }
+
+    /// A worker, for the owner of a task.
+    pub const fn background(thread: ThreadKey) -> Self {
+        Self { thread, secrets: RequestSecrets::Background }
+    }
+}
