@@ -5,6 +5,7 @@
 
 pub mod catalog;
 pub mod chain;
+pub mod changes;
 pub mod configs;
 pub mod deadline;
 pub mod drivers;
