@@ -16,6 +16,25 @@ pub fn sha256_hex(value: &Value) -> String {
     hex::encode(Sha256::digest(canonical(value).as_bytes()))
 }
 
+/// Whether two values mean the same: `1` and `1.0` do, and the order of keys tells nothing. Clients whose numbers have
+/// one type send the first for the second.
+pub(crate) fn alike(left: &Value, right: &Value) -> bool {
+    match (left, right) {
+        (Value::Number(left), Value::Number(right)) => {
+            // Two whole numbers are never compared as floats: beyond 2^53 they would be taken for each other.
+            left == right || ((left.is_f64() || right.is_f64()) && left.as_f64() == right.as_f64())
+        }
+        (Value::Array(left), Value::Array(right)) => {
+            left.len() == right.len() && left.iter().zip(right).all(|(left, right)| alike(left, right))
+        }
+        (Value::Object(left), Value::Object(right)) => {
+            left.len() == right.len()
+                && left.iter().all(|(key, value)| right.get(key).is_some_and(|other| alike(value, other)))
+        }
+        _ => left == right,
+    }
+}
+
 fn write(value: &Value, out: &mut String) {
     match value {
         Value::Array(items) => {

@@ -11,43 +11,72 @@ use crate::problem::{Findings, Kind, Problem, limited};
 use crate::reader::Reader;
 use crate::sensitive;
 use crate::server::Server;
+use crate::tool_search::ToolSearch;
 
 pub(crate) const SERVERS: &str = "mcpServers";
 const SERVERS_ALIAS: &str = "mcp_servers";
+pub(crate) const INTERCEPTORS: &str = "mcpInterceptors";
 
 /// A valid extensions config.
 #[derive(Clone)]
 pub struct Document {
     raw: Value,
     servers: Vec<Server>,
+    interceptors: Vec<String>,
+    tool_search: ToolSearch,
     warnings: Vec<Problem>,
+}
+
+/// Everything that was found about a config, valid or not.
+#[derive(Debug)]
+pub struct Examined {
+    /// The config, or every problem (at most 100, then how many more), in the order of the document.
+    pub document: Result<Document, Vec<Problem>>,
+    /// What is valid but used in another way than written, also of a config that is not valid.
+    pub warnings: Vec<Problem>,
 }
 
 impl Document {
     /// A config without servers.
     pub fn empty() -> Self {
         let raw = Value::Object(Map::from_iter([(SERVERS.to_owned(), Value::Object(Map::new()))]));
-        Self { raw, servers: Vec::new(), warnings: Vec::new() }
+        Self {
+            raw,
+            servers: Vec::new(),
+            interceptors: Vec::new(),
+            tool_search: ToolSearch::default(),
+            warnings: Vec::new(),
+        }
     }
 
     /// Validates everything and keeps the JSON as it is, except that `mcp_servers` becomes `mcpServers`.
     /// Errors: every problem found (at most 100, then how many more), in the order of the document.
     pub fn parse(raw: Value) -> Result<Self, Vec<Problem>> {
-        let mut raw = with_canonical_name(raw)?;
-        let mut found = Findings::default();
-        let servers = match Reader::new(&raw, Path::default(), &mut found) {
-            Some(mut top) => {
-                check_top(&mut top);
-                servers(&mut top)
-            }
-            None => Vec::new(),
+        Self::examine(raw).document
+    }
+
+    /// Like [`Document::parse`], and tells what is worth a warning even if the config is not valid.
+    pub fn examine(raw: Value) -> Examined {
+        let mut raw = match with_canonical_name(raw) {
+            Ok(raw) => raw,
+            Err(problems) => return Examined { document: Err(problems), warnings: Vec::new() },
         };
+        let mut found = Findings::default();
+        let (mut interceptors, mut tool_search, mut servers) = Default::default();
+        if let Some(mut top) = Reader::new(&raw, Path::default(), &mut found) {
+            check_top(&mut top);
+            interceptors = read_interceptors(&mut top);
+            tool_search = ToolSearch::read(&mut top);
+            servers = read_servers(&mut top, &interceptors);
+        }
         found.problems.extend(sensitive::misplaced(&mut raw));
-        if found.problems.is_empty() {
-            Ok(Self { raw, servers, warnings: found.warnings })
+        let warnings = found.warnings;
+        let document = if found.problems.is_empty() {
+            Ok(Self { raw, servers, interceptors, tool_search, warnings: warnings.clone() })
         } else {
             Err(limited(found.problems))
-        }
+        };
+        Examined { document, warnings }
     }
 
     /// The servers in the order of the document, disabled ones too.
@@ -58,6 +87,16 @@ impl Document {
     /// The server of that name.
     pub fn server(&self, name: &str) -> Option<&Server> {
         self.servers.iter().find(|server| server.name == name)
+    }
+
+    /// The interceptors of every server, in their order (`mcpInterceptors`, reference 1.1 and 5.8).
+    pub fn interceptors(&self) -> &[String] {
+        &self.interceptors
+    }
+
+    /// Whether tools are deferred (`tool_search`, reference 3.6).
+    pub fn tool_search(&self) -> ToolSearch {
+        self.tool_search
     }
 
     /// What is valid but used in another way than written.
@@ -106,12 +145,12 @@ pub(crate) fn with_canonical_name(raw: Value) -> Result<Value, Vec<Problem>> {
     Ok(Value::Object(named))
 }
 
-fn servers(top: &mut Reader<'_>) -> Vec<Server> {
+fn read_servers(top: &mut Reader<'_>, interceptors: &[String]) -> Vec<Server> {
     let Some(inner) = top.object_or_absent(SERVERS) else { return Vec::new() };
     let mut servers = Vec::new();
     for (name, value) in inner.map {
         if let Some(mut entry) = Reader::new(value, inner.path.key(name), inner.found) {
-            servers.push(Server::read(name, &mut entry));
+            servers.push(Server::read(name, &mut entry, interceptors));
         }
     }
     servers
@@ -126,14 +165,28 @@ fn check_top(top: &mut Reader<'_>) {
             }
         }
     }
-    let interceptors = top.map.get("mcpInterceptors").unwrap_or(&Value::Null);
-    let usable = match interceptors {
-        Value::Null | Value::String(_) => true,
-        Value::Array(items) => items.iter().all(Value::is_string),
-        _ => false,
-    };
-    if !usable {
-        top.warn("mcpInterceptors", "must be a list of strings or a string; it is ignored");
+}
+
+/// A text is a list of one; what is nothing of the kind is ignored with a warning, as the reference does.
+fn read_interceptors(top: &mut Reader<'_>) -> Vec<String> {
+    let path = top.at(INTERCEPTORS);
+    match top.map.get(INTERCEPTORS) {
+        None | Some(Value::Null) => Vec::new(),
+        Some(Value::String(one)) => vec![one.clone()],
+        Some(Value::Array(items)) => {
+            let mut named = Vec::with_capacity(items.len());
+            for (index, item) in items.iter().enumerate() {
+                match item.as_str() {
+                    Some(name) => named.push(name.to_owned()),
+                    None => top.found.warn(&path.index(index), "must be a string; it is ignored"),
+                }
+            }
+            named
+        }
+        Some(_) => {
+            top.warn(INTERCEPTORS, "must be a list of strings or a string; it is ignored");
+            Vec::new()
+        }
     }
 }
 

@@ -21,9 +21,10 @@ mod seal;
 mod sensitive;
 mod server;
 mod setting;
+mod tool_search;
 
 pub use canonical::{canonical, sha256_hex};
-pub use document::Document;
+pub use document::{Document, Examined};
 pub use header::{Illegal, illegal_value, legal_name};
 pub use mask::MASK;
 pub use merge::merge;
@@ -38,6 +39,7 @@ pub use server::{
     UserAuth,
 };
 pub use setting::{NoSecrets, ResolveError, Secrets, Setting};
+pub use tool_search::ToolSearch;
 
 #[cfg(test)]
 mod tests;

@@ -2,16 +2,19 @@
 //! exactly the place that it came from; a `***` that could mean several stored values is refused instead of guessed.
 //!
 //! Better than the reference on its own ⚠ points: a field of an entry that was not sent is kept for every field, not
-//! only for some; a list is matched by what its elements show and not by position; a new server cannot store `***`.
+//! only for some; a list is matched by what its elements show and not by position; a new server cannot store `***`; a
+//! default that a GET filled in is not written down when it comes back, so that a field that nobody gave stays absent.
 
 mod restore;
 
 use serde_json::{Map, Value};
 
+use crate::canonical::alike;
 use crate::document::{Document, SERVERS, with_canonical_name};
 use crate::mask::{self, Style};
 use crate::path::Path;
 use crate::problem::{Kind, Problem};
+use crate::server::defaults;
 
 /// Blocks whose own fields are kept one by one when not sent.
 const BLOCKS: &[&str] = &["oauth", "user_auth", "headers_from_context"];
@@ -84,6 +87,27 @@ fn inherit_entry(entry: &mut Map<String, Value>, old: &Map<String, Value>) {
             _ => {}
         }
     }
+    drop_defaults(entry, old);
+}
+
+/// Takes away what [`Document::response`] filled in and the stored entry does not have.
+fn drop_defaults(entry: &mut Map<String, Value>, old: &Map<String, Value>) {
+    let defaults = defaults();
+    for (key, default) in defaults.as_object().into_iter().flatten() {
+        if !old.contains_key(key) && entry.get(key).is_some_and(|sent| alike(sent, default)) {
+            entry.shift_remove(key);
+        }
+    }
+    let old_type = old.get("type").filter(|given| given.as_str() != Some("") && !given.is_null());
+    if old_type.is_none() && old.get("transport") == entry.get("transport") {
+        let told = old.get("transport").and_then(Value::as_str).filter(|told| !told.is_empty());
+        if entry.get("type").and_then(Value::as_str) == Some(told.unwrap_or("stdio")) {
+            match old.get("type") {
+                Some(empty) => entry.insert("type".into(), empty.clone()),
+                None => entry.shift_remove("type"),
+            };
+        }
+    }
 }
 
 fn inherit_block(block: &mut Map<String, Value>, old: &Map<String, Value>) {
@@ -110,7 +134,8 @@ fn same_endpoint(new: &Map<String, Value>, old: &Map<String, Value>) -> bool {
     };
     let kind = |entry: &Map<String, Value>| {
         let kind = text(entry, "type");
-        if kind.is_empty() { text(entry, "transport") } else { kind }
+        let kind = if kind.is_empty() { text(entry, "transport") } else { kind };
+        if kind.is_empty() { "stdio".to_owned() } else { kind }
     };
     let origin = |entry: &Map<String, Value>| restore::origin(&text(entry, "url"));
     kind(new) == kind(old) && origin(new) == origin(old) && text(new, "command") == text(old, "command")

@@ -117,11 +117,16 @@ impl SealKey {
         self.keyed_hash("pudu config etag v1", &canonical(document.expose_raw()))
     }
 
-    /// The digest (32 hex characters) of a server's effective entry, defaults filled in: another digest means that
-    /// what is known about the server is out of date. Keyed like the etag, because it is part of a stored key and
+    /// The digest (32 hex characters) of a server's effective entry, defaults filled in, and of the interceptors of its
+    /// calls: another digest means that what is known about the server is out of date. Keyed like the etag, because it is part of a stored key and
     /// the entry holds secrets; it does not change when the entry is sealed again.
     pub fn digest(&self, server: &Server) -> String {
-        self.keyed_hash("pudu server digest v1", &canonical(&server.effective_entry()))
+        let mut text = canonical(&server.effective_entry());
+        // Without any, the digest is that of the entry alone: what is stored under it stays known.
+        if !server.interceptors.is_empty() {
+            text.push_str(&canonical(&server.interceptors.clone().into()));
+        }
+        self.keyed_hash("pudu server digest v1", &text)
     }
 
     /// The server with its digest.

@@ -12,7 +12,7 @@ use serde_json::Value;
 
 pub use key::is_sensitive_key;
 
-use crate::document::SERVERS;
+use crate::document::{INTERCEPTORS, SERVERS};
 use crate::mask::MASK;
 use crate::path::{Path, Step};
 use crate::problem::{Kind, Problem};
@@ -46,7 +46,7 @@ pub(crate) fn walk_document<E>(
     let mut walk = Walk { path: Path::default(), visit, shown_as_null: false };
     walk.children(document, |walk, key, value| match key {
         SERVERS => walk.children(value, |walk, _, entry| walk.server(entry)),
-        "middlewares" | "mcpInterceptors" => Ok(()),
+        "middlewares" | INTERCEPTORS => Ok(()),
         // A skill's name is no field name.
         "skills" => walk.children(value, |walk, _, skill| walk.by_key(skill)),
         _ => walk.extra(key, value),

@@ -60,6 +60,9 @@ pub struct Server {
     pub user_auth: Option<UserAuth>,
     /// Headers from the secrets of the request.
     pub headers_from_context: Option<HeadersFromContext>,
+    /// The interceptors of its calls, in their order: those of the whole config
+    /// ([`Document::interceptors`](crate::Document::interceptors)).
+    pub interceptors: Vec<String>,
     entry: Map<String, Value>,
 }
 
@@ -120,19 +123,23 @@ impl Server {
     pub(crate) fn effective_entry(&self) -> Value {
         let mut entry = self.entry.clone();
         entry.insert("type".into(), self.transport.name().into());
-        let defaults = json!({
-            "enabled": true, "command": null, "args": [], "env": {}, "url": null, "headers": {}, "oauth": null,
-            "user_auth": null, "headers_from_context": null, "description": "",
-            "routing": {"mode": "off", "priority": 0, "keywords": []}, "tools": {}, "tool_name_prefix": true,
-            "tool_call_timeout": null, "session_init_timeout": 60.0, "task_toolsets": [],
-        });
-        if let Value::Object(defaults) = defaults {
+        if let Value::Object(defaults) = defaults() {
             for (key, value) in defaults {
                 entry.entry(key).or_insert(value);
             }
         }
         Value::Object(entry)
     }
+}
+
+/// What a field means that an entry does not have (reference 1.2); `type` apart, which may be told by `transport`.
+pub(crate) fn defaults() -> Value {
+    json!({
+        "enabled": true, "command": null, "args": [], "env": {}, "url": null, "headers": {}, "oauth": null,
+        "user_auth": null, "headers_from_context": null, "description": "",
+        "routing": {"mode": "off", "priority": 0, "keywords": []}, "tools": {}, "tool_name_prefix": true,
+        "tool_call_timeout": null, "session_init_timeout": 60.0, "task_toolsets": [],
+    })
 }
 
 impl Transport {

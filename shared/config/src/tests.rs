@@ -59,13 +59,71 @@ fn the_shape_of_the_top_is_checked() {
 }
 
 #[test]
-fn interceptors_of_another_type_are_a_warning() {
-    for (value, warnings) in
-        [(json!("m:b"), 0), (json!(["m:b"]), 0), (json!(null), 0), (json!(5), 1), (json!([5]), 1)]
-    {
-        let document = Document::parse(json!({"mcpInterceptors": value})).unwrap();
-        assert_eq!(document.warnings().len(), warnings);
+fn interceptors_of_another_type_are_ignored_with_a_warning() {
+    for (value, named, warned) in [
+        (json!("m:b"), vec!["m:b"], None),
+        (json!(["a", "b"]), vec!["a", "b"], None),
+        (json!([]), vec![], None),
+        (json!(null), vec![], None),
+        (json!(5), vec![], Some("mcpInterceptors")),
+        (json!({"a": "b"}), vec![], Some("mcpInterceptors")),
+        (json!(["a", 5, "b"]), vec!["a", "b"], Some("mcpInterceptors[1]")),
+    ] {
+        let document =
+            Document::parse(json!({"mcpInterceptors": value, "mcpServers": {"a": {}, "b": {}}})).unwrap();
+        assert_eq!(document.interceptors(), named);
+        assert!(document.servers().iter().all(|server| server.interceptors == named));
+        let paths: Vec<_> = document.warnings().iter().map(|warning| warning.path.as_str()).collect();
+        assert_eq!(paths, Vec::from_iter(warned));
+        assert_eq!(document.expose_raw()["mcpInterceptors"], value, "it survives every write");
     }
+}
+
+#[test]
+fn other_interceptors_are_another_digest_of_every_server() {
+    let key = SealKey::new([1; 32]);
+    let of = |interceptors: Value| {
+        let raw = json!({"mcpServers": {"a": {}}, "mcpInterceptors": interceptors});
+        key.digest(Document::parse(raw).unwrap().server("a").unwrap())
+    };
+    assert_eq!(of(json!(null)), of(json!([])));
+    assert_eq!(of(json!("m:b")), of(json!(["m:b"])));
+    assert_ne!(of(json!(["a", "b"])), of(json!(["b", "a"])));
+    assert_ne!(of(json!("a")), of(json!(null)));
+}
+
+#[test]
+fn tool_search_is_read_from_the_top_and_its_number_is_clamped() {
+    for (block, enabled, top, warnings) in [
+        (json!(null), false, 3, 0),
+        (json!({}), false, 3, 0),
+        (json!({"enabled": true}), true, 3, 0),
+        (json!({"enabled": "yes", "auto_promote_top_k": 5, "other": 1}), true, 5, 0),
+        (json!({"auto_promote_top_k": 0}), false, 1, 1),
+        (json!({"auto_promote_top_k": 6}), false, 5, 1),
+        (json!({"auto_promote_top_k": i64::MIN}), false, 1, 1),
+    ] {
+        let document = Document::parse(json!({"tool_search": block})).unwrap();
+        assert_eq!(document.tool_search(), ToolSearch { enabled, auto_promote_top_k: top }, "{block}");
+        assert_eq!(document.warnings().len(), warnings, "{block}");
+    }
+    assert_eq!(Document::parse(json!({})).unwrap().tool_search(), ToolSearch::default());
+    let wrong = json!({"tool_search": {"enabled": 7, "auto_promote_top_k": 1.5}});
+    assert_eq!(
+        paths(wrong),
+        [
+            ("tool_search.enabled".to_owned(), Kind::Shape),
+            ("tool_search.auto_promote_top_k".to_owned(), Kind::Shape)
+        ]
+    );
+    assert_eq!(paths(json!({"tool_search": true}))[0].0, "tool_search");
+}
+
+#[test]
+fn warnings_are_told_of_a_config_that_is_not_valid_too() {
+    let examined = Document::examine(json!({"mcpInterceptors": 5, "mcpServers": {"a": {"enabled": 7}}}));
+    assert_eq!(examined.document.unwrap_err()[0].path, "mcpServers.a.enabled");
+    assert_eq!(examined.warnings[0].path, "mcpInterceptors");
 }
 
 #[test]
@@ -89,20 +147,74 @@ fn many_and_long_problems_stay_readable() {
     assert!(problems.iter().all(|problem| problem.to_string().len() < 1_000));
 }
 
+/// Reference 9: the type is compared without case; what is no stdio server is not screened.
 #[test]
-fn the_api_takes_http_servers_only_and_says_so() {
+fn the_api_adds_no_stdio_server_and_says_so() {
     let document = Document::parse(json!({"mcpServers": {
         "ok": {"type": "http", "url": "http://h"}, "child": {"command": "npx"}, "old": {"type": "sse", "url": "http://h"},
         "shout": {"type": "STDIO"}, "no_url": {"type": "http"}, "other": {"type": "websocket"},
-        "off": {"enabled": false, "command": "npx"},
+        "off": {"enabled": false, "command": "npx"}, "old_no_url": {"type": "sse", "url": ""}, "loud": {"type": "SSE"},
     }}))
     .unwrap();
-    let refused = api_screen(&document);
+    let refused = api_screen(&document, Some(&Document::empty()));
+    assert_eq!(refused, api_screen(&document, None));
     let names: Vec<_> =
         refused.iter().map(|problem| problem.path.trim_start_matches("mcpServers.")).collect();
-    assert_eq!(names, ["child", "old", "shout", "no_url", "off"]);
+    assert_eq!(names, ["child", "shout", "no_url", "off", "old_no_url"]);
     assert!(refused.iter().all(|problem| problem.kind == Kind::Policy));
-    assert!(refused[0].message.contains("stdio and sse servers are not accepted through the API yet"));
+    assert!(refused[0].message.contains("stdio servers cannot be added or changed through the API yet"));
+}
+
+#[test]
+fn a_stored_stdio_server_goes_through_the_api_unchanged_only() {
+    let parse = |entry: &Value| Document::parse(json!({"mcpServers": {"child": entry}})).unwrap();
+    let entry = json!({"command": "npx", "args": ["-y", "server"], "env": {"KEY": "secret", "REF": "$KEY"},
+                       "tool_call_timeout": 90.0, "x": {"token": "t"}});
+    let there = parse(&entry);
+    let put = |sent: Value| {
+        let merged = merge(sent, Some(&there)).unwrap();
+        let document = Document::parse(merged).unwrap();
+        (api_screen(&document, Some(&there)), document)
+    };
+    let (refused, document) = put(there.response());
+    assert_eq!((refused, &document), (vec![], &there), "a GET sent back is the same config");
+    let mut whole_numbers = there.response();
+    whole_numbers["mcp_servers"]["child"]["session_init_timeout"] = json!(60);
+    whole_numbers["mcp_servers"]["child"]["tool_call_timeout"] = json!(90);
+    assert_eq!(put(whole_numbers).0, vec![], "a browser writes 60.0 as 60");
+    assert_eq!(put(json!({"mcp_servers": {}})).0, vec![], "it may be removed");
+    for (key, value) in [
+        ("command", json!("uvx")),
+        ("args", json!(["-y", "other"])),
+        ("env", json!({"KEY": "***", "REF": "$KEY", "NEW": "1"})),
+        ("env", json!({"KEY": "***"})),
+        ("enabled", json!(false)),
+        ("type", json!("STDIO")),
+        ("x", json!({"token": "other"})),
+        ("cwd", json!("/tmp")),
+        ("tool_call_timeout", json!(91)),
+    ] {
+        let mut sent = there.response();
+        sent["mcp_servers"]["child"][key] = value;
+        assert_eq!(put(sent).0.len(), 1, "{key}");
+    }
+    let renamed = json!({"mcp_servers": {"other": entry}});
+    assert_eq!(put(renamed).0[0].path, "mcpServers.other");
+}
+
+#[test]
+fn values_that_mean_the_same_are_alike() {
+    use crate::canonical::alike;
+    for (left, right, same) in [
+        (json!({"a": 1, "b": [60]}), json!({"b": [60.0], "a": 1.0}), true),
+        (json!(9_007_199_254_740_993_u64), json!(9_007_199_254_740_992_u64), false),
+        (json!([1, 2]), json!([1]), false),
+        (json!({"a": null}), json!({}), false),
+        (json!("1"), json!(1), false),
+    ] {
+        assert_eq!(alike(&left, &right), same, "{left} {right}");
+        assert_eq!(alike(&right, &left), same, "{right} {left}");
+    }
 }
 
 #[test]

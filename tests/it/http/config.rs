@@ -39,12 +39,10 @@ async fn a_mask_sent_back_keeps_what_is_stored() {
     let web = json!({"type": "http", "url": "https://mcp.example/mcp", "headers": {"Authorization": "Bearer s"}, "enabled": false});
     let first = world.put_config(&json!({ "web": web })).await;
     first.expect(200);
-    // The answer has the defaults filled in, so sending it back writes them down once; from then on nothing changes.
     let second = world.call(Method::PUT, CONFIG, Some(&first.json())).await;
-    let third = world.call(Method::PUT, CONFIG, Some(&second.expect(200))).await;
-    assert_eq!(third.expect(200), first.json());
-    let etag = &third.headers[header::ETAG];
-    assert_eq!(etag, &second.headers[header::ETAG], "the same content has the same tag");
+    assert_eq!(second.expect(200), first.json());
+    let etag = &second.headers[header::ETAG];
+    assert_eq!(etag, &first.headers[header::ETAG], "the defaults of the answer are not written down");
     let current = world.house.wiring.configs.current().await.unwrap();
     let stored = &current.document.expose_raw()["mcpServers"]["web"]["headers"]["Authorization"];
     assert_eq!(stored, "Bearer s");

@@ -50,7 +50,7 @@ impl Configs {
             }
             let merged = merge(incoming.clone(), Some(&stored.document)).map_err(PutError::Problems)?;
             let document = Document::parse(merged).map_err(PutError::Problems)?;
-            let refused = api_screen(&document);
+            let refused = api_screen(&document, Some(&stored.document));
             if !refused.is_empty() {
                 return Err(PutError::Problems(refused));
             }

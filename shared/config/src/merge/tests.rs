@@ -174,6 +174,43 @@ fn the_shape_of_the_body_is_checked() {
     }
 }
 
+/// The skill's toggle is sent as a whole config; the stored token is a reference and stays one.
+#[test]
+fn vector_19_a_change_elsewhere_leaves_references_as_they_are() {
+    let there = stored(http(json!({"headers": {"Authorization": "$GH"}, "env": {"TOKEN": "$GH"}})));
+    let mut sent = there.masked();
+    sent["skills"]["s"]["enabled"] = json!(true);
+    let merged = merge(sent, Some(&there)).unwrap();
+    let mut expected = there.expose_raw().clone();
+    expected["skills"]["s"]["enabled"] = json!(true);
+    assert_eq!(merged.to_string(), expected.to_string());
+}
+
+#[test]
+fn defaults_that_a_get_filled_in_are_not_written_down() {
+    for old in [
+        json!({"transport": "http", "url": "https://h/mcp"}),
+        json!({"command": "npx"}),
+        json!({"type": "http", "url": "https://h/mcp", "routing": {"priority": 5}, "enabled": true, "oauth": null}),
+        json!({"type": "", "transport": "sse", "url": "https://h/mcp", "tools": {"t": {"routing": {"mode": "off"}}}}),
+    ] {
+        let there = stored(old.clone());
+        let sent = there.response()["mcp_servers"]["web"].clone();
+        assert_eq!(put(old.clone(), sent.clone()).unwrap().to_string(), old.to_string());
+        let mut changed = sent;
+        changed["tool_call_timeout"] = json!(5);
+        changed["enabled"] = json!(false);
+        let new = put(old, changed).unwrap();
+        assert_eq!((&new["tool_call_timeout"], &new["enabled"]), (&json!(5), &json!(false)));
+    }
+}
+
+#[test]
+fn a_type_that_is_spelled_out_is_the_same_endpoint() {
+    let new = put(json!({"command": "npx", "env": {"A": "s"}}), json!({"type": "stdio", "command": "npx"}));
+    assert_eq!(new.unwrap(), json!({"command": "npx", "env": {"A": "s"}}));
+}
+
 #[test]
 fn vector_8_and_61_a_cycle_changes_nothing_and_a_bad_change_is_refused() {
     let old = http(json!({"routing": {"mode": "prefer", "priority": 20, "keywords": ["a"]},

@@ -37,8 +37,12 @@ pub(crate) const DECLARED: &[&str] = &[
     "task_toolsets",
 ];
 
+/// An extra to the reference, which does not use it; here it is where a child process runs.
+const CWD: &str = "cwd";
+
 impl Server {
-    pub(crate) fn read(name: &str, reader: &mut Reader<'_>) -> Self {
+    pub(crate) fn read(name: &str, reader: &mut Reader<'_>, interceptors: &[String]) -> Self {
+        check_name(name, reader);
         let transport = transport(reader);
         check_reserved(reader);
         let server = Self {
@@ -60,10 +64,21 @@ impl Server {
             headers_from_context: reader
                 .object("headers_from_context")
                 .map(|mut inner| HeadersFromContext::read(&mut inner)),
+            interceptors: interceptors.to_vec(),
             entry: reader.map.clone(),
         };
         warn_about_unused(&server, reader);
         server
+    }
+}
+
+/// A name that no tool could be called by. Nothing else is refused: an existing file must go on working.
+fn check_name(name: &str, reader: &mut Reader<'_>) {
+    let path = reader.path.clone();
+    if name.trim().is_empty() {
+        reader.found.rule(&path, "the name of a server must not be blank");
+    } else if name.contains(char::is_control) {
+        reader.found.rule(&path, "the name of a server must not have control characters");
     }
 }
 
@@ -76,7 +91,7 @@ fn transport(reader: &mut Reader<'_>) -> Transport {
         command: reader.setting("command").filter(|command| *command != Setting::new("")),
         args: args(reader),
         env: reader.settings("env"),
-        cwd: reader.map.get("cwd").and_then(Value::as_str).filter(|cwd| !cwd.is_empty()).map(Setting::new),
+        cwd: reader.setting(CWD).filter(|cwd| *cwd != Setting::new("")),
     };
     match kind(reader).as_str() {
         "http" => Transport::Http(checked(remote, reader)),
@@ -88,15 +103,24 @@ fn transport(reader: &mut Reader<'_>) -> Transport {
 
 /// `type`, or a truthy `transport` when `type` is missing or empty, or stdio (reference 1.2, vector 3).
 fn kind(reader: &mut Reader<'_>) -> String {
-    let given = reader.map.get("type").filter(|value| !value.is_null() && value.as_str() != Some(""));
-    if given.is_some() {
-        return reader.text("type").unwrap_or_default();
-    }
-    let alias = reader.map.get("transport").filter(|value| !value.is_null() && value.as_str() != Some(""));
-    if alias.is_some() {
-        return reader.text("transport").unwrap_or_default();
+    for key in ["type", "transport"] {
+        if reader.map.get(key).is_some_and(says_something) {
+            return reader.text(key).unwrap_or_default();
+        }
     }
     if reader.map.contains_key("type") { reader.text("type").unwrap_or_default() } else { "stdio".to_owned() }
+}
+
+/// What the reference takes for a value that was given: neither null, nor false, 0 or empty.
+fn says_something(value: &Value) -> bool {
+    match value {
+        Value::Null | Value::Bool(false) => false,
+        Value::Bool(true) => true,
+        Value::Number(number) => number.as_f64() != Some(0.0),
+        Value::String(text) => !text.is_empty(),
+        Value::Array(items) => !items.is_empty(),
+        Value::Object(map) => !map.is_empty(),
+    }
 }
 
 fn checked(remote: Remote, reader: &mut Reader<'_>) -> Remote {
@@ -178,7 +202,8 @@ fn tools(reader: &mut Reader<'_>) -> Vec<(String, RoutingOverride)> {
 
 /// Extras may be resolved by whoever reads them, so reserved names are refused there too.
 fn check_reserved(reader: &mut Reader<'_>) {
-    for (key, value) in reader.map.iter().filter(|(key, _)| !DECLARED.contains(&key.as_str())) {
+    for (key, value) in reader.map.iter().filter(|(key, _)| !DECLARED.contains(&key.as_str()) && *key != CWD)
+    {
         let mut path = reader.path.key(key);
         reserved_below(value, &mut path, reader.found);
     }

@@ -51,7 +51,65 @@ fn vector_3_type_and_transport() {
     ] {
         assert_eq!(server(entry.clone()).transport.name(), expected, "{entry}");
     }
-    assert_eq!(problem("web", json!({"type": null})).0, "mcpServers.web.type");
+    for (entry, expected) in [
+        (json!({"transport": false}), "stdio"),
+        (json!({"type": "http", "url": "http://h", "transport": 5}), "http"),
+        (json!({"type": 0, "transport": "http", "url": "http://h"}), "http"),
+    ] {
+        assert_eq!(server(entry.clone()).transport.name(), expected, "{entry}");
+    }
+    for wrong in [json!({"type": null}), json!({"type": 5}), json!({"type": ["http"], "transport": "sse"})] {
+        assert_eq!(problem("web", wrong).0, "mcpServers.web.type");
+    }
+    assert_eq!(problem("web", json!({"transport": 5})).0, "mcpServers.web.transport");
+}
+
+#[test]
+fn vector_2_variables_stand_at_any_depth_and_nothing_else_is_one() {
+    let entry = json!({
+        "type": "http", "url": "$V", "args": ["$V", "x$V"], "env": {"$V": "$V"}, "headers": {"A": "$V", "B": "$$V"},
+        "oauth": {"token_url": "$V", "extra_token_params": {"p": "$V"}}, "user_auth": {"users": {"$V": "$V"}},
+        "tool_call_timeout": 5, "enabled": true, "deep": [[{"$V": ["$V", 1, true, null]}]], "cwd": "$V",
+    });
+    let parsed = server(entry.clone());
+    assert_eq!(parsed.effective_entry()["deep"], entry["deep"], "nothing is replaced in what is kept");
+    let Transport::Http(remote) = &parsed.transport else { panic!() };
+    let named = |setting: &Setting| setting.reference().map(str::to_owned);
+    assert_eq!(named(remote.url.as_ref().unwrap()), Some("V".into()));
+    let headers: Vec<_> = remote.headers.iter().map(|(name, value)| (name.as_str(), named(value))).collect();
+    assert_eq!(headers, [("A", Some("V".into())), ("B", None)]);
+    let oauth = parsed.oauth.unwrap();
+    assert_eq!(named(&oauth.extra_token_params[0].1), Some("V".into()));
+    assert_eq!(parsed.user_auth.unwrap().users[0].0, "$V", "a key is never a variable");
+    let mut stdio = entry;
+    stdio["type"] = json!("stdio");
+    let Transport::Stdio(command) = server(stdio).transport else { panic!() };
+    assert_eq!(command.args.iter().map(named).collect::<Vec<_>>(), [Some("V".into()), None]);
+    assert_eq!((command.env[0].0.as_str(), named(&command.env[0].1)), ("$V", Some("V".into())));
+    assert_eq!(named(&command.cwd.unwrap()), Some("V".into()));
+}
+
+#[test]
+fn names_that_no_tool_could_be_called_by_are_refused() {
+    for (name, why) in [("", "blank"), (" \t", "blank"), ("a\nb", "control"), ("\u{0}", "control")] {
+        let (path, message) = problem(name, json!({}));
+        assert!(message.contains(why) && path.starts_with("mcpServers["), "{path}: {message}");
+    }
+    for name in ["a b", "ü", "a.b/c", "***", "$V"] {
+        assert!(parse(name, json!({})).is_ok(), "{name}");
+    }
+}
+
+#[test]
+fn a_working_directory_is_a_text_or_nothing() {
+    let cwd = |value: Value| match server(json!({"command": "c", "cwd": value})).transport {
+        Transport::Stdio(command) => command.cwd,
+        _ => panic!(),
+    };
+    assert_eq!(cwd(json!("/srv")), Some(Setting::new("/srv")));
+    assert_eq!((cwd(json!("")), cwd(json!(null))), (None, None));
+    assert_eq!(problem("web", json!({"cwd": 5})).0, "mcpServers.web.cwd");
+    assert_eq!(problem("web", json!({"cwd": "$AWS_DIR"})).0, "mcpServers.web.cwd");
 }
 
 #[test]

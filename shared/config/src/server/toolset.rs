@@ -77,9 +77,7 @@ fn required(reader: &mut Reader<'_>, key: &str) -> Option<String> {
 }
 
 fn check_server_name(name: &str, path: &Path, found: &mut Findings) {
-    if name.trim().is_empty() {
-        found.rule(path, "the name of a server with task_toolsets must not be blank");
-    } else if name.chars().count() > MAX_SERVER_NAME {
+    if name.chars().count() > MAX_SERVER_NAME {
         found.rule(
             path,
             format!("the name of a server with task_toolsets must have at most {MAX_SERVER_NAME} characters"),

@@ -12,7 +12,7 @@ const SECRET_NUMBER: u32 = 777_777;
 const PLAIN: &str = "PLAIN";
 const TELLING: &[&str] =
     &["apiKey", "X-API-Key", "token", "clientSecret", "db.password", "AWS_ACCESS_KEY_ID"];
-const HARMLESS: &[&str] = &["name", "tokens", "cwd", "note", "session_id", "a.b"];
+const HARMLESS: &[&str] = &["name", "tokens", "folder", "note", "session_id", "a.b"];
 
 /// What an extra is made of: shape first, secrets are planted afterwards.
 #[derive(Clone, Debug)]
