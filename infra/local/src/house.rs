@@ -8,23 +8,21 @@ use std::time::Duration;
 use anyhow::Context;
 use aws_sdk_dynamodb::Client as Dynamo;
 use axum::Router;
-use pudu_app::drivers::Drivers;
 use pudu_app::limits::Limits;
-use pudu_app::ports::{Clock, Random};
-use pudu_app::wiring::{Ports, Wiring};
+use pudu_app::ports::{Clock, Random, Vault};
+use pudu_app::wiring::Wiring;
 use pudu_app::worker::{self, Poller};
-use pudu_config::Secrets;
+use pudu_compose::{Base, ports};
 use pudu_domain::{Policy, UserId};
 use pudu_dynamo::{Table, schema};
 use pudu_gateway::{Door, Gateway, router};
 use pudu_lambda::clock::SystemClock;
 use pudu_lambda::random::OsRandom;
 use pudu_lambda::seal_keys::FileKeys;
-use pudu_lambda::secrets::EnvSecrets;
-use pudu_mcp::{Client, OrdinaryTools};
 use pudu_notifier::Notifier;
 use pudu_task_poller::TaskPoller;
 
+use crate::secrets::EnvSecrets;
 use crate::seed;
 
 /// Whose threads these are, until callers are told apart.
@@ -57,7 +55,7 @@ pub struct Plan {
     /// Random numbers.
     pub random: Arc<dyn Random>,
     /// What `$VAR` in the config stands for.
-    pub secrets: Arc<dyn Secrets>,
+    pub secrets: Arc<dyn Vault>,
 }
 
 /// One composition of everything.
@@ -68,7 +66,6 @@ pub struct House {
     pub wiring: Wiring,
     /// Whose threads these are.
     pub user: UserId,
-    ports: Ports,
     plan: Plan,
 }
 
@@ -110,23 +107,16 @@ impl House {
             Arc::clone(&plan.clock),
             Arc::clone(&plan.random),
         ));
-        let mcp = Arc::new(Client::new(Arc::clone(&plan.secrets)).context("the MCP client cannot be made")?);
-        let ordinary = OrdinaryTools::new(mcp.clone(), Arc::clone(&plan.secrets));
-        let ports = Ports {
-            tasks: table.clone(),
-            notes: table.clone(),
-            due: table.clone(),
-            config: table.clone(),
+        let base = Base {
+            table: Arc::clone(&table),
             keys: Arc::new(FileKeys::new(plan.seal_key.clone(), Arc::clone(&plan.random))),
             secrets: Arc::clone(&plan.secrets),
-            drivers: Drivers::new(vec![Arc::new(ordinary)]),
-            mcp,
             clock: Arc::clone(&plan.clock),
             random: Arc::clone(&plan.random),
         };
-        let wiring =
-            Wiring::new(ports.clone(), plan.policy.clone(), plan.limits.clone(), "gateway".to_owned());
-        Ok(Self { table, wiring, user: UserId::parse(USER)?, ports, plan })
+        let ports = ports(base).context("the MCP client cannot be made")?;
+        let wiring = Wiring::new(ports, plan.policy.clone(), plan.limits.clone(), "gateway".to_owned());
+        Ok(Self { table, wiring, user: UserId::parse(USER)?, plan })
     }
 
     /// Makes the table if it is missing, and waits until it can be used.
@@ -144,8 +134,8 @@ impl House {
     /// The public door.
     pub fn gateway(&self) -> Router {
         let door = Door::Loopback { key: self.plan.door_key.clone() };
-        let events = Arc::clone(&self.table);
-        router(Gateway::new(&self.wiring, Arc::clone(&self.ports.notes), events, door, self.user.clone()))
+        let (notes, events) = (Arc::clone(&self.table), Arc::clone(&self.table));
+        router(Gateway::new(&self.wiring, notes, events, door, self.user.clone()))
     }
 
     /// The task-poller, claiming under the name `worker`.

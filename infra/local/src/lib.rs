@@ -13,6 +13,7 @@ pub mod house;
 pub mod machine;
 pub mod run;
 mod say;
+mod secrets;
 pub mod seed;
 pub mod store;
 pub mod workers;

@@ -2,16 +2,16 @@
 
 mod put;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use pudu_config::{Document, OpenError, SealKey, Secrets, Server};
+use pudu_config::{Document, OpenError, SealKey, Server};
 use pudu_domain::{ServerName, Timestamp};
 use serde_json::Value;
 
 use crate::chain::Chain;
-use crate::ports::{Clock, ConfigStore, Random, SealKeyError, SealKeys, StoreError};
+use crate::ports::{Clock, ConfigStore, Random, SealKeyError, SealKeys, StoreError, Vault};
 
 pub use put::PutError;
 
@@ -31,6 +31,8 @@ pub struct Current {
     pub response: Value,
     /// A keyed hash of the document's content.
     pub etag: String,
+    /// The variables that the document names.
+    references: BTreeSet<String>,
 }
 
 /// The config could not be read.
@@ -73,6 +75,9 @@ pub enum Unreachable {
     /// Its entry cannot be used.
     #[error("the server of this task cannot be called: {0}")]
     Unusable(String),
+    /// What a variable of its entry stands for is not to be had right now: this says nothing of the server.
+    #[error("the variable {0} of the server of this task could not be read")]
+    Unread(String),
     /// The config is not to be had right now: this says nothing of the server.
     #[error("the config could not be read")]
     Config(#[source] ConfigError),
@@ -82,7 +87,7 @@ pub enum Unreachable {
 pub struct Configs {
     store: Arc<dyn ConfigStore>,
     keys: Arc<dyn SealKeys>,
-    secrets: Arc<dyn Secrets>,
+    secrets: Arc<dyn Vault>,
     clock: Arc<dyn Clock>,
     random: Arc<dyn Random>,
     cache: Mutex<Option<(Timestamp, Arc<Current>)>>,
@@ -93,15 +98,21 @@ impl Configs {
     pub fn new(
         store: Arc<dyn ConfigStore>,
         keys: Arc<dyn SealKeys>,
-        secrets: Arc<dyn Secrets>,
+        secrets: Arc<dyn Vault>,
         clock: Arc<dyn Clock>,
         random: Arc<dyn Random>,
     ) -> Self {
         Self { store, keys, secrets, clock, random, cache: Mutex::new(None) }
     }
 
-    /// The current config, at most a second old.
+    /// The current config, at most a second old, with what its variables stand for read ahead.
     pub async fn current(&self) -> Result<Arc<Current>, ConfigError> {
+        let current = self.latest().await?;
+        self.secrets.warm(&current.references).await;
+        Ok(current)
+    }
+
+    async fn latest(&self) -> Result<Arc<Current>, ConfigError> {
         let now = self.clock.now();
         let cached = self.cached();
         if let Some((checked, current)) = &cached
@@ -124,6 +135,9 @@ impl Configs {
         let server = current.servers.get(name.as_str()).ok_or(Unreachable::Gone)?;
         if !server.enabled {
             return Err(Unreachable::Disabled);
+        }
+        if let Some(name) = server.references().into_iter().find(|name| !self.secrets.is_known(name)) {
+            return Err(Unreachable::Unread(name));
         }
         let today = self.identity(server)?;
         if today == identity { Ok(Arc::clone(server)) } else { Err(Unreachable::Changed) }
@@ -165,6 +179,7 @@ impl Current {
         let identified = document.servers().iter().map(|server| Arc::new(key.identified(server)));
         let servers = identified.map(|server| (server.name.clone(), server)).collect();
         let (response, etag) = (document.response(), key.etag(&document));
-        Self { number, document, servers, response, etag }
+        let references = document.references();
+        Self { number, document, servers, response, etag, references }
     }
 }

@@ -12,6 +12,7 @@ mod note_store;
 mod random;
 mod seal_keys;
 mod task_store;
+mod vault;
 mod wrapped_keys;
 
 pub use caller::{Caller, RequestSecrets};
@@ -26,4 +27,5 @@ pub use note_store::{NoteKey, NoteStore};
 pub use random::Random;
 pub use seal_keys::{SealKeyError, SealKeys};
 pub use task_store::{Committed, TaskStore};
+pub use vault::Vault;
 pub use wrapped_keys::WrappedKeys;

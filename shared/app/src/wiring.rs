@@ -2,14 +2,13 @@
 
 use std::sync::Arc;
 
-use pudu_config::Secrets;
 use pudu_domain::Policy;
 
 use crate::catalog::Catalog;
 use crate::configs::Configs;
 use crate::drivers::Drivers;
 use crate::limits::Limits;
-use crate::ports::{Clock, ConfigStore, DueIndex, McpClient, NoteStore, Random, SealKeys, TaskStore};
+use crate::ports::{Clock, ConfigStore, DueIndex, McpClient, NoteStore, Random, SealKeys, TaskStore, Vault};
 use crate::settle::Settle;
 use crate::tasks::Tasks;
 use crate::tools::Tools;
@@ -29,7 +28,7 @@ pub struct Ports {
     /// The sealing key.
     pub keys: Arc<dyn SealKeys>,
     /// What `$VAR` stands for.
-    pub secrets: Arc<dyn Secrets>,
+    pub secrets: Arc<dyn Vault>,
     /// Other people's servers.
     pub mcp: Arc<dyn McpClient>,
     /// How tasks are spoken about.

@@ -1,6 +1,7 @@
 //! The whole config: the raw JSON as it was given, and a typed view of its servers (reference 1.1).
 //! Only a valid document exists; its raw form holds literal secrets and is never shown.
 
+use std::collections::BTreeSet;
 use std::fmt;
 
 use serde_json::{Map, Value};
@@ -11,6 +12,7 @@ use crate::problem::{Findings, Kind, Problem, limited};
 use crate::reader::Reader;
 use crate::sensitive;
 use crate::server::Server;
+use crate::setting::collect_references;
 use crate::tool_search::ToolSearch;
 
 pub(crate) const SERVERS: &str = "mcpServers";
@@ -97,6 +99,13 @@ impl Document {
     /// Whether tools are deferred (`tool_search`, reference 3.6).
     pub fn tool_search(&self) -> ToolSearch {
         self.tool_search
+    }
+
+    /// The names of the variables that it refers to (reference 1.10), in servers and beside them.
+    pub fn references(&self) -> BTreeSet<String> {
+        let mut names = BTreeSet::new();
+        collect_references(&self.raw, &mut names);
+        names
     }
 
     /// What is valid but used in another way than written.

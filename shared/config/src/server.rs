@@ -7,6 +7,7 @@ mod read;
 mod routing;
 mod toolset;
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::time::Duration;
 
@@ -19,7 +20,7 @@ pub(crate) use read::DECLARED;
 pub use routing::{Mode, Routing, RoutingOverride};
 pub use toolset::Toolset;
 
-use crate::setting::Setting;
+use crate::setting::{Setting, collect_references};
 
 /// What a timeout is when it is not given, null or 0.
 pub const DEFAULT_TIMEOUT: Duration = Duration::from_mins(1);
@@ -110,6 +111,13 @@ impl Server {
     /// The time limit of connecting and initialising.
     pub fn init_timeout(&self) -> Duration {
         self.session_init_timeout.unwrap_or(DEFAULT_TIMEOUT)
+    }
+
+    /// The names of the variables that its entry refers to.
+    pub fn references(&self) -> BTreeSet<String> {
+        let mut names = BTreeSet::new();
+        self.entry.values().for_each(|value| collect_references(value, &mut names));
+        names
     }
 
     /// The routing of one tool: the server's, with only the fields that `tools[raw].routing` gives replaced.

@@ -6,9 +6,11 @@
 //! variable is an error that names it, where the reference silently sends the empty string: a missing credential
 //! must fail closed.
 
+use std::collections::BTreeSet;
 use std::fmt;
 
 use secrecy::SecretString;
+use serde_json::Value;
 
 /// A configured string: a literal, or `$VAR`. `Debug` shows a reference and hides a literal.
 #[derive(Clone, PartialEq, Eq)]
@@ -18,6 +20,12 @@ pub struct Setting(String);
 pub trait Secrets: Send + Sync {
     /// The value of `name`, or `None` when nothing of that name is set.
     fn get(&self, name: &str) -> Option<SecretString>;
+
+    /// Whether what [`Secrets::get`] says of `name` is so: false when the source was not reached yet, and nothing can be
+    /// said about the variable.
+    fn is_known(&self, _name: &str) -> bool {
+        true
+    }
 }
 
 /// A [`Secrets`] in which nothing is set.
@@ -30,6 +38,12 @@ pub enum ResolveError {
     /// Nothing of that name is set. The reference uses the empty string here (1.10); that hides a missing credential.
     #[error("the variable {name} is not set; set it where Pudu reads its secrets")]
     Unset {
+        /// The name without the `$`.
+        name: String,
+    },
+    /// Where it is read was not reached.
+    #[error("the variable {name} could not be read right now; try again")]
+    Unread {
         /// The name without the `$`.
         name: String,
     },
@@ -74,6 +88,21 @@ pub(crate) fn is_reference(text: &str) -> bool {
     matches!(read(text), Reading::Reference(_))
 }
 
+/// Adds the name of every variable that a string in `value` stands for, whatever place it is at: which places are resolved
+/// is not known here, and a name too many costs nothing.
+pub(crate) fn collect_references(value: &Value, names: &mut BTreeSet<String>) {
+    match value {
+        Value::String(text) => {
+            if let Reading::Reference(name) = read(text) {
+                names.insert(name.to_owned());
+            }
+        }
+        Value::Array(items) => items.iter().for_each(|item| collect_references(item, names)),
+        Value::Object(map) => map.values().for_each(|item| collect_references(item, names)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
 impl Setting {
     /// A setting of the raw text, as it stands in the file.
     pub fn new(raw: impl Into<String>) -> Self {
@@ -101,7 +130,12 @@ impl Setting {
         match read(&self.0) {
             Reading::Literal(value) => Ok(SecretString::from(value)),
             Reading::Reference(name) => {
-                secrets.get(name).ok_or_else(|| ResolveError::Unset { name: name.to_owned() })
+                let name = name.to_owned();
+                match secrets.get(&name) {
+                    Some(value) => Ok(value),
+                    None if secrets.is_known(&name) => Err(ResolveError::Unset { name }),
+                    None => Err(ResolveError::Unread { name }),
+                }
             }
             Reading::Reserved => Err(ResolveError::Reserved),
             Reading::Malformed => Err(ResolveError::Malformed),

@@ -28,6 +28,26 @@ fn unknown_keys_survive_at_every_level() {
 }
 
 #[test]
+fn references_are_found_at_every_place_and_nothing_else_is() {
+    let raw = json!({
+        "mcpServers": {
+            "a": {
+                "type": "http", "url": "$URL", "headers": {"Authorization": "$TOKEN", "X-Cost": "$$5", "X-Two": "x$NOT"},
+                "oauth": {"token_url": "http://h/t", "client_secret": "$SECRET", "extra_token_params": {"p": "$PARAM"}},
+                "user_auth": {"users": {"ann": "$ANN"}}, "x-extra": [{"deep": "$DEEP"}],
+            },
+            "b": {"enabled": false, "command": "x", "env": {"E": "$TOKEN"}, "args": ["$ARG"]},
+        },
+        "other": "$TOP",
+    });
+    let document = Document::parse(raw).unwrap();
+    let names = ["ANN", "ARG", "DEEP", "PARAM", "SECRET", "TOKEN", "TOP", "URL"];
+    assert_eq!(document.references().into_iter().collect::<Vec<_>>(), names);
+    let of_b = document.server("b").unwrap().references();
+    assert_eq!(of_b.into_iter().collect::<Vec<_>>(), ["ARG", "TOKEN"]);
+}
+
+#[test]
 fn every_problem_is_reported_at_once_with_its_place() {
     let raw = json!({
         "mcpServers": {"a": {"enabled": 7, "args": "x", "env": {"E": 1}}, "b": [], "c d": {"tools": null}},

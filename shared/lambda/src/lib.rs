@@ -9,7 +9,6 @@ pub mod deadline;
 pub mod env;
 pub mod random;
 pub mod seal_keys;
-pub mod secrets;
 pub mod settings;
 pub mod telemetry;
 pub mod tick;

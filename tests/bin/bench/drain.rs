@@ -9,11 +9,11 @@ use anyhow::Context;
 use pudu::engine::Engine;
 use pudu::example::{Example, Order};
 use pudu_app::deadline::Deadline;
-use pudu_app::drivers::Drivers;
 use pudu_app::limits::Limits;
 use pudu_app::ports::{Clock, Random, TaskStore};
-use pudu_app::wiring::{Ports, Wiring};
+use pudu_app::wiring::Wiring;
 use pudu_app::worker::Work;
+use pudu_compose::{Base, ports};
 use pudu_config::{Document, NoSecrets};
 use pudu_domain::task::{Command, Context as Facts, Delivery, Intent, decide, intend};
 use pudu_domain::{
@@ -24,7 +24,6 @@ use pudu_dynamo::Table;
 use pudu_lambda::clock::SystemClock;
 use pudu_lambda::random::OsRandom;
 use pudu_lambda::seal_keys::FileKeys;
-use pudu_mcp::{Client, OrdinaryTools};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
@@ -63,19 +62,13 @@ async fn one(kind: &'static str, size: usize) -> anyhow::Result<Row> {
     let server = example.clone();
     serving.spawn(async move { server.serve(listener, std::future::pending()).await });
 
-    let mcp = Arc::new(Client::new(Arc::new(NoSecrets))?);
-    let ports = Ports {
-        tasks: table.clone(),
-        notes: table.clone(),
-        due: table.clone(),
-        config: table.clone(),
+    let ports = ports(Base {
+        table: Arc::clone(&table),
         keys: Arc::new(FileKeys::new(folder.path().join("seal.key"), Arc::clone(&random))),
         secrets: Arc::new(NoSecrets),
-        drivers: Drivers::new(vec![Arc::new(OrdinaryTools::new(mcp.clone(), Arc::new(NoSecrets)))]),
-        mcp,
         clock: Arc::clone(&clock),
         random: Arc::clone(&random),
-    };
+    })?;
     // One server has all tasks here, so its share of the permits is the whole.
     let limits = Limits { at_once_per_server: 64, linger: Duration::ZERO, ..Limits::default() };
     let wiring = Wiring::new(ports, Policy::default(), limits, "bench".to_owned());

@@ -10,6 +10,8 @@ use super::{none, root};
 const PURE: [&str; 2] = ["pudu-domain", "pudu-config"];
 const ADAPTERS: [&str; 3] = ["pudu-dynamo", "pudu-mcp", "pudu-lambda"];
 const FUNCTIONS: [&str; 3] = ["pudu-gateway", "pudu-task-poller", "pudu-notifier"];
+/// What puts adapters together for the functions and for one machine.
+const COMPOSE: &str = "pudu-compose";
 /// The composition of everything on one machine.
 const LOCAL: &str = "pudu";
 const TESTKIT: &str = "pudu-testkit";
@@ -46,10 +48,11 @@ fn metadata() -> Metadata {
 fn arrows() -> BTreeMap<String, BTreeSet<String>> {
     let metadata = metadata();
     let ours: BTreeSet<&str> = metadata.packages.iter().map(|package| package.name.as_str()).collect();
-    let known: BTreeSet<&str> = [&PURE[..], &ADAPTERS, &FUNCTIONS, &["pudu-app", LOCAL, TESTKIT, ACCEPTANCE]]
-        .concat()
-        .into_iter()
-        .collect();
+    let known: BTreeSet<&str> =
+        [&PURE[..], &ADAPTERS, &FUNCTIONS, &["pudu-app", COMPOSE, LOCAL, TESTKIT, ACCEPTANCE]]
+            .concat()
+            .into_iter()
+            .collect();
     assert_eq!(ours, known, "a crate was added or renamed: say here what it may depend on");
     metadata
         .packages
@@ -97,6 +100,8 @@ fn ai_3_no_adapter_depends_on_another() {
 #[test]
 fn ai_4_functions_are_composed_by_nobody_but_one_machine_and_tests() {
     let below = [&PURE[..], &ADAPTERS, &["pudu-app"]].concat();
+    none(&beyond(&[COMPOSE], &below));
+    let below = [&below[..], &[COMPOSE]].concat();
     none(&beyond(&FUNCTIONS, &below));
     let composed = [&below[..], &FUNCTIONS].concat();
     none(&beyond(&[LOCAL], &composed));

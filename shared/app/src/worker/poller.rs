@@ -185,6 +185,7 @@ impl Poller {
         match self.configs.task_server(&spec.server, &spec.identity).await {
             Ok(server) => Reach::Call { server, driver, remote },
             Err(Unreachable::Config(error)) => Reach::Unknown(Chain(&error).to_string()),
+            Err(why @ Unreachable::Unread(_)) => Reach::Unknown(why.to_string()),
             Err(why) => Reach::Not(why.to_string()),
         }
     }

@@ -56,3 +56,23 @@ fn reserved_names_never_resolve_even_when_they_are_set() {
 fn debug_shows_references_and_hides_literals() {
     assert_eq!(format!("{:?} {:?}", Setting::new("$TOK"), Setting::new("hunter2")), "$TOK ***");
 }
+
+/// A source that was never reached.
+struct Unreached;
+
+impl Secrets for Unreached {
+    fn get(&self, _name: &str) -> Option<SecretString> {
+        None
+    }
+
+    fn is_known(&self, _name: &str) -> bool {
+        false
+    }
+}
+
+#[test]
+fn what_could_not_be_read_is_not_called_unset() {
+    let error = Setting::new("$TOK").resolve(&Unreached).unwrap_err();
+    assert_eq!(error, ResolveError::Unread { name: "TOK".into() });
+    assert!(error.to_string().contains("TOK"), "{error}");
+}

@@ -1,0 +1,45 @@
+//! From the adapters that compositions choose to the ports that all of them have.
+
+use std::sync::Arc;
+
+use pudu_app::drivers::Drivers;
+use pudu_app::ports::{Clock, Random, SealKeys, Vault};
+use pudu_app::wiring::Ports;
+use pudu_config::Secrets;
+use pudu_dynamo::Table;
+use pudu_mcp::{BuildError, Client, OrdinaryTools};
+
+/// What compositions differ in.
+#[derive(Clone)]
+pub struct Base {
+    /// The table, behind every store port.
+    pub table: Arc<Table>,
+    /// The sealing key.
+    pub keys: Arc<dyn SealKeys>,
+    /// What `$VAR` stands for.
+    pub secrets: Arc<dyn Vault>,
+    /// The time.
+    pub clock: Arc<dyn Clock>,
+    /// Random numbers.
+    pub random: Arc<dyn Random>,
+}
+
+/// The ports over `base`. Opens no connection and reads no row. Fails when the process cannot make HTTP requests.
+pub fn ports(base: Base) -> Result<Ports, BuildError> {
+    let Base { table, keys, secrets, clock, random } = base;
+    let view: Arc<dyn Secrets> = secrets.clone();
+    let mcp = Arc::new(Client::new(Arc::clone(&view))?);
+    let ordinary = OrdinaryTools::new(mcp.clone(), view);
+    Ok(Ports {
+        tasks: table.clone(),
+        notes: table.clone(),
+        due: table.clone(),
+        config: table,
+        keys,
+        secrets,
+        drivers: Drivers::new(vec![Arc::new(ordinary)]),
+        mcp,
+        clock,
+        random,
+    })
+}

@@ -1,0 +1,49 @@
+//! The composition of the cloud functions that call servers.
+
+use std::sync::Arc;
+
+use pudu_app::limits::Limits;
+use pudu_app::wiring::Wiring;
+use pudu_config::NoSecrets;
+use pudu_domain::Policy;
+use pudu_dynamo::Table;
+use pudu_lambda::clock::SystemClock;
+use pudu_lambda::random::OsRandom;
+use pudu_lambda::settings::{SettingError, Settings};
+use pudu_lambda::{aws, seal_keys};
+use pudu_mcp::BuildError;
+
+use crate::base::{Base, ports};
+
+/// One function's use cases.
+pub struct Cloud {
+    /// The table, behind every store port.
+    pub table: Arc<Table>,
+    /// The use cases.
+    pub wiring: Wiring,
+}
+
+/// A function cannot be composed; it does not start.
+#[derive(Debug, thiserror::Error)]
+pub enum ComposeError {
+    /// It was told something else than it needs.
+    #[error("the function's settings are not enough for it")]
+    Setting(#[from] SettingError),
+    /// It cannot make HTTP requests.
+    #[error("the function cannot call servers")]
+    Client(#[from] BuildError),
+}
+
+/// The use cases of the function `worker`, from its settings; opens no connection and reads no row.
+pub async fn cloud(settings: &Settings, worker: &str) -> Result<Cloud, ComposeError> {
+    let aws = aws::config().await;
+    let (clock, random) = (Arc::new(SystemClock), Arc::new(OsRandom));
+    let dynamo = aws_sdk_dynamodb::Client::new(&aws);
+    let table = Arc::new(Table::new(&dynamo, &settings.table, clock.clone(), random.clone()));
+    let keys = seal_keys::from_settings(settings, &aws, table.clone(), random.clone())?;
+    let secrets = Arc::new(NoSecrets);
+    let ports = ports(Base { table: table.clone(), keys, secrets, clock, random })?;
+    let limits = Limits { lease: settings.lease, ..Limits::default() };
+    let wiring = Wiring::new(ports, Policy::default(), limits, worker.to_owned());
+    Ok(Cloud { table, wiring })
+}

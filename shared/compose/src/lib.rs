@@ -1,0 +1,11 @@
+//! The one place where adapters become the ports that use cases stand on.
+//!
+//! [`ports`] puts together what every process that calls servers has: the table behind every store, the MCP client and
+//! the task drivers. A new port, driver or part of the MCP client is added there, and every composition has it: the
+//! cloud's ([`cloud`]), one machine's, the bench's. What they differ in is a field of [`Base`].
+
+mod base;
+mod cloud;
+
+pub use base::{Base, ports};
+pub use cloud::{Cloud, ComposeError, cloud};
