@@ -69,6 +69,12 @@ impl Redactor {
     }
 }
 
+impl AsRef<Redactor> for Redactor {
+    fn as_ref(&self) -> &Redactor {
+        self
+    }
+}
+
 impl fmt::Debug for Redactor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Redactor({} secrets)", self.secrets.len())

@@ -1,11 +1,14 @@
 //! The older revisions (2024-11-05 to 2025-11-25): initialize, one call, close, by the SDK.
 //!
-//! A session per call and no pool, as the reference does (2.3): what a server keeps per session can never leak from
-//! one caller to another, and a dead session is never met. The SDK drives the protocol; its HTTP is ours ([`Door`]),
-//! so that limits, redirects and faults are the same in both eras.
+//! Over HTTP a session per call and no pool, as the reference does (2.3): what a server keeps per session can never leak
+//! from one caller to another, and a dead session is never met. The SDK drives the protocol; its HTTP is ours ([`Door`]),
+//! so that limits, redirects and faults are the same in both eras. Over a [`Pipe`] it is the same session on another
+//! transport.
 
 mod door;
-mod seal;
+#[cfg_attr(not(test), expect(dead_code, reason = "the two transports that stand on it follow"))]
+mod over;
+pub(crate) mod seal;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -16,12 +19,14 @@ use rmcp::ServiceExt;
 use rmcp::model::{
     ClientCapabilities, ClientConfig, ClientRequest, CustomRequest, ProtocolVersion, ServerResult,
 };
-use rmcp::service::{RoleClient, RunningService};
+use rmcp::service::{RoleClient, RunningService, ServiceError};
 use rmcp::transport::StreamableHttpClientTransport;
 use rmcp::transport::common::client_side_sse::ExponentialBackoff;
 use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
 use serde_json::{Map, Value};
 
+use crate::pipe::{Pipe, Sent};
+use crate::redact::Redactor;
 use crate::session::door::Door;
 use crate::stateless;
 use crate::target::Target;
@@ -34,7 +39,10 @@ const RESUMPTIONS: usize = 2;
 pub(crate) struct Session {
     service: RunningService<RoleClient, ClientConfig>,
     ledger: Arc<Ledger>,
-    target: Target,
+    server: String,
+    redactor: Redactor,
+    /// What it runs over, when that is not HTTP.
+    pipe: Option<Pipe>,
 }
 
 /// What happened on the wire below the SDK, whose own errors do not say it.
@@ -55,13 +63,12 @@ impl Session {
         let mut retry = ExponentialBackoff::default();
         retry.max_times = Some(RESUMPTIONS);
         config.retry_config = Arc::new(retry);
-        let client = ClientConfig::new(ClientCapabilities::default(), stateless::client())
-            .with_protocol_version(ProtocolVersion::LATEST_WITH_INITIALIZE);
         let transport = StreamableHttpClientTransport::with_client(door, config);
-        match client.serve(transport).await {
+        match client().serve(transport).await {
             Ok(service) => {
                 ledger.take();
-                Ok(Self { service, ledger, target: target.clone() })
+                let (server, redactor) = (target.server.clone(), target.redactor.clone());
+                Ok(Self { service, ledger, server, redactor, pipe: None })
             }
             Err(_) => Err(ledger.take().unwrap_or_else(|| {
                 Failure::not_mcp(target, "did not complete the handshake ('initialize') as MCP asks")
@@ -75,20 +82,32 @@ impl Session {
         method: &'static str,
         params: Map<String, Value>,
     ) -> Result<Value, Failure> {
-        let request = CustomRequest::new(method, Some(Value::Object(params)));
-        match self.service.send_request(ClientRequest::CustomRequest(request)).await {
-            Ok(ServerResult::CustomResult(result)) => seal::open(result.0)
-                .ok_or_else(|| Failure::not_mcp(&self.target, "answered with a result that cannot be read")),
-            Ok(_) => Err(Failure::not_mcp(&self.target, "answered with a result that cannot be read")),
-            // The server's errors are in the ledger too: an error that is not there is the SDK's own, of a stream that ended.
-            Err(_) => Err(self.ledger.take().unwrap_or_else(Failure::unanswered)),
+        let mut request = CustomRequest::new(method, Some(Value::Object(params)));
+        request.extensions.insert(Sent(Arc::clone(&self.ledger.sent)));
+        self.opened(self.service.send_request(ClientRequest::CustomRequest(request)).await)
+    }
+
+    /// What came for a request of ours.
+    fn opened(&self, answer: Result<ServerResult, ServiceError>) -> Result<Value, Failure> {
+        let unreadable = || Failure::not_mcp(&self.redactor, "answered with a result that cannot be read");
+        match answer {
+            Ok(ServerResult::CustomResult(result)) => {
+                seal::open(result.0).filter(Value::is_object).ok_or_else(unreadable)
+            }
+            Ok(_) => Err(unreadable()),
+            Err(error) => Err(match &self.pipe {
+                Some(pipe) => over::failed(pipe, error),
+                // The server's errors are in the ledger too: an error that is not there is the SDK's own, of a stream
+                // that ended.
+                None => self.ledger.take().unwrap_or_else(Failure::unanswered),
+            }),
         }
     }
 
     /// Ends the session, within `limit`; past it the SDK goes on in the background. What fails here has no effect.
     pub(crate) async fn close(mut self, limit: Duration) {
         if let Err(error) = self.service.close_with_timeout(limit).await {
-            tracing::debug!(server = self.target.server, %error, "an MCP session did not close");
+            tracing::debug!(server = self.server, %error, "an MCP session did not close");
         }
     }
 }
@@ -105,6 +124,11 @@ impl Ledger {
     fn take(&self) -> Option<Failure> {
         self.failure.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
+}
+
+fn client() -> ClientConfig {
+    ClientConfig::new(ClientCapabilities::default(), stateless::client())
+        .with_protocol_version(ProtocolVersion::LATEST_WITH_INITIALIZE)
 }
 
 /// Whether a failed handshake says that the peer must be probed again instead of being met in this way. Any error of

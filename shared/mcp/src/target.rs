@@ -87,3 +87,9 @@ impl Target {
         }
     }
 }
+
+impl AsRef<Redactor> for Target {
+    fn as_ref(&self) -> &Redactor {
+        &self.redactor
+    }
+}

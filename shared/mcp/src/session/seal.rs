@@ -8,12 +8,12 @@ use serde_json::{Map, Value};
 const MEMBER: &str = "pudu/raw";
 
 /// `result` in a form that the SDK leaves alone.
-pub(super) fn wrap(result: Value) -> Value {
+pub(crate) fn wrap(result: Value) -> Value {
     Value::Object(Map::from_iter([(MEMBER.to_owned(), result)]))
 }
 
 /// What was wrapped; `None` for anything else.
-pub(super) fn open(sealed: Value) -> Option<Value> {
+pub(crate) fn open(sealed: Value) -> Option<Value> {
     match sealed {
         Value::Object(mut members) => members.remove(MEMBER),
         _ => None,

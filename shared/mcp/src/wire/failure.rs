@@ -9,6 +9,7 @@ use pudu_app::ports::CallFault;
 use serde_json::Value;
 
 use super::verdict;
+use crate::redact::Redactor;
 use crate::target::Target;
 
 /// What went wrong, and what the server said about it.
@@ -24,7 +25,7 @@ pub(crate) struct Failure {
 }
 
 impl Failure {
-    fn new(fault: CallFault, message: impl Into<String>) -> Self {
+    pub(crate) fn new(fault: CallFault, message: impl Into<String>) -> Self {
         Self { fault, message: message.into(), status: None, code: None }
     }
 
@@ -61,14 +62,14 @@ impl Failure {
     }
 
     /// An answer over the bound.
-    pub(crate) fn too_large(target: &Target) -> Self {
+    pub(crate) fn too_large(shown: &impl AsRef<Redactor>) -> Self {
         let limit = super::MAX_ANSWER_BYTES;
-        Self::not_mcp(target, format!("answered with more than {limit} bytes; ask it for less"))
+        Self::not_mcp(shown, format!("answered with more than {limit} bytes; ask it for less"))
     }
 
     /// Something that is no answer of MCP; `what` goes on from "the server".
-    pub(crate) fn not_mcp(target: &Target, what: impl AsRef<str>) -> Self {
-        Self::new(CallFault::Protocol, target.redactor.text(what.as_ref()))
+    pub(crate) fn not_mcp(shown: &impl AsRef<Redactor>, what: impl AsRef<str>) -> Self {
+        Self::new(CallFault::Protocol, shown.as_ref().text(what.as_ref()))
     }
 
     /// An HTTP status without a JSON-RPC error: unsuccessful, or a redirect that is not followed.
@@ -95,12 +96,12 @@ impl Failure {
     }
 
     /// A JSON-RPC error object, and the HTTP status that it came with when that was unsuccessful.
-    pub(crate) fn rpc(target: &Target, status: Option<StatusCode>, error: &Value) -> Self {
+    pub(crate) fn rpc(shown: &impl AsRef<Redactor>, status: Option<StatusCode>, error: &Value) -> Self {
         let status = status.map(|status| status.as_u16());
         let code = error.get("code").and_then(Value::as_i64);
         let fault = verdict::of_error(status, code);
         let said =
-            target.redactor.masked(error.get("message").and_then(Value::as_str).unwrap_or("no message"));
+            shown.as_ref().masked(error.get("message").and_then(Value::as_str).unwrap_or("no message"));
         let what = match (status, code) {
             (None, None) => String::new(),
             (None, Some(code)) => format!(" with error {code}"),

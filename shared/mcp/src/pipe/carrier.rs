@@ -1,0 +1,171 @@
+//! A [`Pipe`] as the SDK's transport.
+
+use std::borrow::Cow;
+use std::collections::VecDeque;
+use std::future::Future;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use futures_util::StreamExt;
+use rmcp::model::{ClientJsonRpcMessage, ClientNotification, ClientRequest, ServerJsonRpcMessage};
+use rmcp::service::RoleClient;
+use rmcp::transport::Transport;
+use secrecy::ExposeSecret;
+use serde_json::{Map, Value};
+
+use super::desk::{By, Desk, Sorted};
+use super::{Headers, Pipe, Sent};
+use crate::wire::{Failure, MAX_ANSWER_BYTES};
+
+/// How many messages that are passed over are logged one by one; a peer that writes its diary into the stream would fill
+/// the log otherwise.
+const LOGGED: usize = 20;
+
+/// See [`Pipe::carrier`].
+pub(crate) struct Carrier {
+    pipe: Pipe,
+    desk: Desk,
+    /// The rest of a batch.
+    ready: VecDeque<Value>,
+    skipped: usize,
+}
+
+/// A message ready to be sent.
+struct Outgoing {
+    bytes: Vec<u8>,
+    sent: Option<Sent>,
+}
+
+impl Carrier {
+    pub(super) fn new(pipe: Pipe) -> Self {
+        Self { pipe, desk: Desk::default(), ready: VecDeque::new(), skipped: 0 }
+    }
+
+    fn outgoing(&mut self, message: &ClientJsonRpcMessage) -> Result<Outgoing, Failure> {
+        let unsendable =
+            |_| Failure::not_mcp(&self.pipe.peer.redactor, "cannot be sent this message: it is not JSON");
+        let mut raw = serde_json::to_value(message).map_err(unsendable)?;
+        let mut sent = None;
+        match message {
+            ClientJsonRpcMessage::Request(request) => {
+                let by = match &request.request {
+                    ClientRequest::CustomRequest(ours) => {
+                        sent = ours.extensions.get::<Sent>().cloned();
+                        complete_meta(&mut raw, ours.extensions.get::<Headers>());
+                        By::Us
+                    }
+                    _ => By::Sdk,
+                };
+                self.desk.asking(request.id.clone(), by);
+            }
+            ClientJsonRpcMessage::Notification(note) => {
+                if let ClientNotification::CancelledNotification(cancelled) = &note.notification
+                    && let Some(id) = &cancelled.params.request_id
+                {
+                    self.desk.forget(id);
+                }
+            }
+            ClientJsonRpcMessage::Response(_) | ClientJsonRpcMessage::Error(_) => {}
+        }
+        Ok(Outgoing { bytes: raw.to_string().into_bytes(), sent })
+    }
+
+    /// The next message for the SDK out of what is already here.
+    fn next_ready(&mut self) -> Option<ServerJsonRpcMessage> {
+        while let Some(message) = self.ready.pop_front() {
+            match self.desk.sort(&self.pipe.peer.redactor, message) {
+                Sorted::Pass(message) => return Some(*message),
+                Sorted::Changed(message) => {
+                    self.pipe.peer.changes.changed(&self.pipe.peer.digest);
+                    return Some(*message);
+                }
+                Sorted::Skip(why) => self.skip(why),
+            }
+        }
+        None
+    }
+
+    fn take_in(&mut self, bytes: &[u8]) {
+        match serde_json::from_slice(bytes) {
+            Ok(Value::Array(batch)) => self.ready.extend(batch),
+            Ok(message @ Value::Object(_)) => self.ready.push_back(message),
+            // Its text is not logged: it may hold anything.
+            Ok(_) | Err(_) => self.skip("it is not a JSON-RPC message in UTF-8"),
+        }
+    }
+
+    fn skip(&mut self, why: &'static str) {
+        self.skipped += 1;
+        if self.skipped <= LOGGED {
+            tracing::debug!(server = self.pipe.peer.server, why, "a message was passed over");
+        }
+    }
+}
+
+impl Transport<RoleClient> for Carrier {
+    type Error = Failure;
+
+    fn name() -> Cow<'static, str> {
+        "pipe".into()
+    }
+
+    fn send(
+        &mut self,
+        item: ClientJsonRpcMessage,
+    ) -> impl Future<Output = Result<(), Failure>> + Send + 'static {
+        let outgoing = self.outgoing(&item);
+        let outlet = Arc::clone(&self.pipe.outlet);
+        async move {
+            let Outgoing { bytes, sent } = outgoing?;
+            if let Some(Sent(sent)) = sent {
+                sent.store(true, Ordering::Release);
+            }
+            outlet.send(bytes).await
+        }
+    }
+
+    // Dropped and asked again at any time: what was read is in `ready` before the next wait.
+    async fn receive(&mut self) -> Option<ServerJsonRpcMessage> {
+        loop {
+            if let Some(message) = self.next_ready() {
+                return Some(message);
+            }
+            let next = self.pipe.inlet.lock().await.next().await;
+            let end = match next {
+                Some(Ok(bytes)) if bytes.len() <= MAX_ANSWER_BYTES => {
+                    self.take_in(&bytes);
+                    continue;
+                }
+                Some(Ok(_)) => Failure::too_large(&self.pipe.peer.redactor),
+                Some(Err(failure)) => failure,
+                None => Failure::unanswered(),
+            };
+            // The first end counts: a second handshake on a closed pipe meets the same.
+            self.pipe.end.get_or_init(|| end);
+            return None;
+        }
+    }
+
+    async fn close(&mut self) -> Result<(), Failure> {
+        self.pipe.outlet.close().await;
+        Ok(())
+    }
+}
+
+/// `_meta` of a request of ours: without the token for progress that nobody listens to, with the headers, and absent when
+/// nothing is left in it.
+fn complete_meta(raw: &mut Value, headers: Option<&Headers>) {
+    let Some(params) = raw.get_mut("params").and_then(Value::as_object_mut) else { return };
+    let mut meta = match params.remove("_meta") {
+        Some(Value::Object(meta)) => meta,
+        _ => Map::new(),
+    };
+    meta.remove("progressToken");
+    if let Some(Headers(headers)) = headers.filter(|headers| !headers.0.is_empty()) {
+        let texts = headers.iter().map(|(name, value)| (name.clone(), value.expose_secret().into()));
+        meta.insert("headers".to_owned(), Value::Object(texts.collect()));
+    }
+    if !meta.is_empty() {
+        params.insert("_meta".to_owned(), Value::Object(meta));
+    }
+}
