@@ -66,6 +66,8 @@ pub(crate) async fn probe(wire: &Wire, ids: &Ids, target: &Target) -> Result<Pro
             let speaks = versions.is_some_and(|list| list.iter().any(|version| version == ours.as_str()));
             Ok(if speaks { Probe::Stateless } else { Probe::Older })
         }
+        // The refusal of one request's revision says as well what it speaks (a gateway may know less than its server).
+        Err(failure) if failure.speaks_newest => Ok(Probe::Stateless),
         Err(failure) if matches!(failure.fault, CallFault::NotSent | CallFault::Config) => Err(failure),
         Err(failure) if matches!(failure.status, Some(401 | 403 | 429)) => Err(failure),
         Err(_) => Ok(Probe::Older),

@@ -144,3 +144,29 @@ async fn a_probe_that_is_never_answered_leaves_time_for_the_handshake() {
     let result = call(&client(), &http(&host.url), Duration::from_secs(3)).await.expect("a result");
     assert_eq!(result["isError"], false);
 }
+
+#[tokio::test]
+async fn a_refused_probe_that_lists_the_stateless_revision_is_an_answer() {
+    for (supported, count) in
+        [(json!(["2025-11-25", "2026-07-28"]), 0), (json!(["2025-11-25"]), 1), (json!(null), 1)]
+    {
+        let host = Host::scripted(move |seen| {
+            let supported = supported.clone();
+            async move {
+                match seen.what().as_str() {
+                    "server/discover" => {
+                        let error =
+                            json!({"code": -32022, "message": "no", "data": {"supported": supported}});
+                        let body = json!({"jsonrpc": "2.0", "id": seen.message["id"], "error": error});
+                        (StatusCode::BAD_REQUEST, json_body(body.to_string())).into_response()
+                    }
+                    "tools/call" => result(&seen.message, json!({"content": []})),
+                    _ => refused(&seen.message, -32601, "no such method"),
+                }
+            }
+        })
+        .await;
+        let called = call(&client(), &http(&host.url), LONG).await;
+        assert_eq!((host.count("initialize"), called.is_ok()), (count, count == 0), "{:?}", host.asked());
+    }
+}

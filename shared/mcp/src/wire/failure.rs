@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use http::StatusCode;
 use pudu_app::ports::CallFault;
+use rmcp::model::{ErrorCode, ProtocolVersion};
 use serde_json::Value;
 
 use super::verdict;
@@ -22,11 +23,13 @@ pub(crate) struct Failure {
     pub(crate) status: Option<u16>,
     /// The JSON-RPC code, when the server answered with an error.
     pub(crate) code: Option<i64>,
+    /// The server refused the revision of the request, and lists 2026-07-28 among those that it speaks.
+    pub(crate) speaks_newest: bool,
 }
 
 impl Failure {
     pub(crate) fn new(fault: CallFault, message: impl Into<String>) -> Self {
-        Self { fault, message: message.into(), status: None, code: None }
+        Self { fault, message: message.into(), status: None, code: None, speaks_newest: false }
     }
 
     /// The request could not be sent, or no answer began.
@@ -108,7 +111,9 @@ impl Failure {
             (Some(status), None) => format!(" with HTTP {status}"),
             (Some(status), Some(code)) => format!(" with HTTP {status} and error {code}"),
         };
-        Self { status, code, ..Self::new(fault, format!("{}{what}: {said}", verb(fault))) }
+        let speaks_newest =
+            code == Some(ErrorCode::UNSUPPORTED_PROTOCOL_VERSION.0.into()) && lists_newest(error);
+        Self { status, code, speaks_newest, ..Self::new(fault, format!("{}{what}: {said}", verb(fault))) }
     }
 
     /// The same before the call itself was sent: whatever failed, nothing happened there.
@@ -129,6 +134,11 @@ impl Failure {
 
 fn verb(fault: CallFault) -> &'static str {
     if fault == CallFault::Refused { "refused" } else { "failed" }
+}
+
+fn lists_newest(error: &Value) -> bool {
+    let listed = error.pointer("/data/supported").and_then(Value::as_array);
+    listed.is_some_and(|all| all.iter().any(|one| one == ProtocolVersion::V_2026_07_28.as_str()))
 }
 
 /// The innermost cause: the outer ones print the URL.

@@ -1,0 +1,123 @@
+"""Runs the suite's client scenarios and compares them with the table in README.md: `run.py CLIENT [SCENARIO…]`.
+
+`scripts/conformance client` calls it, with everything installed and the right Node in PATH. A scenario runs once for each protocol
+revision that the suite lists for it, and passes when the suite is content every time and has seen at least one thing that it
+asserts: the suite is also content with a client that does nothing.
+"""
+
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+HERE = Path(__file__).parent
+SUITE = ["node", str(HERE / "node_modules/@modelcontextprotocol/conformance/dist/index.js")]
+LISTED = re.compile(r"^  - (\S+) \[([^\]]*)\]$")
+ROW = re.compile(r"^\| `([^`]+)` \| (pass|no) \| (.*?) *\|$")
+REVISION = re.compile(r"^\d{4}-\d\d-\d\d$")
+# The suite's own limit for the client, and ours for the suite.
+CLIENT_MS, SUITE_SECONDS = 30_000, 60
+
+
+@dataclass
+class Outcome:
+    """What came of one scenario in one revision."""
+
+    passed: bool
+    why: str
+
+
+def listed() -> dict[str, list[str]]:
+    """Every client scenario and what it runs at; an extension runs without a revision."""
+    text = subprocess.run([*SUITE, "list"], capture_output=True, text=True, check=True).stdout
+    _, _, section = text.partition("Client scenarios")
+    scenarios = {}
+    for line in section.splitlines()[1:]:
+        if not line.strip():
+            break
+        match = LISTED.match(line)
+        if not match:
+            sys.exit(f"run.py: a line of `conformance list` that nobody understands: {line}")
+        revisions = [part for part in match[2].split(",") if REVISION.match(part)]
+        scenarios[match[1]] = revisions or [""]
+    if len(scenarios) < 40:
+        sys.exit(f"run.py: `conformance list` names only {len(scenarios)} client scenarios")
+    return scenarios
+
+
+def table() -> dict[str, tuple[str, str]]:
+    """The expected outcome of each scenario, and why it does not pass where it does not."""
+    rows = {}
+    for line in (HERE / "README.md").read_text().splitlines():
+        if match := ROW.match(line):
+            if match[1] in rows or (match[2] == "no") != bool(match[3]):
+                sys.exit(f"run.py: a scenario twice, a `no` without a reason or a `pass` with one: {line}")
+            rows[match[1]] = match[2], match[3]
+    return rows
+
+
+def run(client: str, scenario: str, revision: str) -> Outcome:
+    with tempfile.TemporaryDirectory() as folder:
+        at = ["--spec-version", revision] if revision else []
+        command = [*SUITE, "client", "--command", client, "--scenario", scenario, *at]
+        command += ["--timeout", str(CLIENT_MS), "--output-dir", folder]
+        environment = {**os.environ, "RUST_BACKTRACE": "0"}
+        try:
+            done = subprocess.run(
+                command, env=environment, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=SUITE_SECONDS
+            )
+        except subprocess.TimeoutExpired:
+            return Outcome(False, f"the suite did not end within {SUITE_SECONDS} s")
+        checks = [check for file in Path(folder).rglob("checks.json") for check in json.loads(file.read_text())]
+        said = [line for file in Path(folder).rglob("stderr.txt") for line in file.read_text().splitlines() if line.strip()]
+    failures = [f"{check['name']}: {check.get('errorMessage', check['description'])}" for check in checks if check["status"] == "FAILURE"]
+    if failures:
+        return Outcome(False, failures[0] + (f" (and {len(failures) - 1} more)" if len(failures) > 1 else ""))
+    if done.returncode:
+        return Outcome(False, f"exit status {done.returncode}: {said[-1] if said else 'the client said nothing'}")
+    # `initialize` passes by its events alone: the suite records them as information.
+    seen = [check for check in checks if check["status"] == "SUCCESS"]
+    return Outcome(bool(seen), "" if seen else "the suite asserted nothing")
+
+
+def main() -> None:
+    client, *wanted = sys.argv[1:]
+    scenarios, expected = listed(), table()
+    if unknown := [name for name in wanted if name not in scenarios]:
+        sys.exit(f"run.py: no such scenario: {', '.join(unknown)}")
+    counts = {"passed": 0, "failed": 0, "skipped": 0}
+
+    def report(kind: str, name: str, why: str = "") -> None:
+        counts[kind] += 1
+        print(f"{kind:8}{name}{': ' + why if why else ''}", flush=True)
+
+    chosen = wanted or list(scenarios)
+    jobs = [(name, revision) for name in chosen for revision in scenarios[name]]
+    with ThreadPoolExecutor(2) as pool:
+        outcomes = dict(zip(jobs, pool.map(lambda job: run(client, *job), jobs)))
+    for name in chosen:
+        runs = {revision: outcomes[name, revision] for revision in scenarios[name]}
+        bad = [f"{revision} {run.why}".strip() for revision, run in runs.items() if not run.passed]
+        match expected.get(name):
+            case None:
+                report("failed", name, "the table does not have it" + (f"; {bad[0]}" if bad else ""))
+            case "pass", _:
+                report("failed" if bad else "passed", name, "; ".join(bad))
+            case _, reason if len(bad) < len(runs):
+                report("failed", name, f"passes at {', '.join(r for r in runs if runs[r].passed) or 'last'}, and the table says: {reason}")
+            case _, reason:
+                report("skipped", name, f"{reason} [{bad[0]}]")
+    if not wanted:
+        for name in expected.keys() - scenarios.keys():
+            report("failed", name, "the suite does not have it any more; take it out of the table")
+    print(f"{counts['passed']} passed, {counts['failed']} failed, {counts['skipped']} skipped")
+    sys.exit(counts["failed"] > 0)
+
+
+if __name__ == "__main__":
+    main()
