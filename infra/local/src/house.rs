@@ -12,7 +12,7 @@ use pudu_app::limits::Limits;
 use pudu_app::ports::{Clock, Random, Vault};
 use pudu_app::wiring::Wiring;
 use pudu_app::worker::{self, Poller};
-use pudu_compose::{Base, ports};
+use pudu_compose::{Base, Egress, ports};
 use pudu_domain::{Policy, UserId};
 use pudu_dynamo::{Table, schema};
 use pudu_gateway::{Door, Gateway, router};
@@ -111,6 +111,7 @@ impl House {
             table: Arc::clone(&table),
             keys: Arc::new(FileKeys::new(plan.seal_key.clone(), Arc::clone(&plan.random))),
             secrets: Arc::clone(&plan.secrets),
+            egress: Egress::machine(),
             clock: Arc::clone(&plan.clock),
             random: Arc::clone(&plan.random),
         };

@@ -7,7 +7,7 @@ use pudu_app::ports::{Clock, Random, SealKeys, Vault};
 use pudu_app::wiring::Ports;
 use pudu_config::Secrets;
 use pudu_dynamo::Table;
-use pudu_mcp::{BuildError, Client, OrdinaryTools};
+use pudu_mcp::{BuildError, Client, Egress, OrdinaryTools};
 
 /// What compositions differ in.
 #[derive(Clone)]
@@ -18,6 +18,8 @@ pub struct Base {
     pub keys: Arc<dyn SealKeys>,
     /// What `$VAR` stands for.
     pub secrets: Arc<dyn Vault>,
+    /// Where servers may be called.
+    pub egress: Egress,
     /// The time.
     pub clock: Arc<dyn Clock>,
     /// Random numbers.
@@ -26,9 +28,9 @@ pub struct Base {
 
 /// The ports over `base`. Opens no connection and reads no row. Fails when the process cannot make HTTP requests.
 pub fn ports(base: Base) -> Result<Ports, BuildError> {
-    let Base { table, keys, secrets, clock, random } = base;
+    let Base { table, keys, secrets, egress, clock, random } = base;
     let view: Arc<dyn Secrets> = secrets.clone();
-    let mcp = Arc::new(Client::new(Arc::clone(&view))?);
+    let mcp = Arc::new(Client::new(Arc::clone(&view), egress)?);
     let ordinary = OrdinaryTools::new(mcp.clone(), view);
     Ok(Ports {
         tasks: table.clone(),

@@ -11,7 +11,7 @@ use pudu_lambda::clock::SystemClock;
 use pudu_lambda::random::OsRandom;
 use pudu_lambda::settings::{SettingError, Settings};
 use pudu_lambda::{aws, seal_keys};
-use pudu_mcp::BuildError;
+use pudu_mcp::{BuildError, Egress};
 
 use crate::base::{Base, ports};
 
@@ -42,7 +42,8 @@ pub async fn cloud(settings: &Settings, worker: &str) -> Result<Cloud, ComposeEr
     let table = Arc::new(Table::new(&dynamo, &settings.table, clock.clone(), random.clone()));
     let keys = seal_keys::from_settings(settings, &aws, table.clone(), random.clone())?;
     let secrets = Arc::new(NoSecrets);
-    let ports = ports(Base { table: table.clone(), keys, secrets, clock, random })?;
+    let egress = Egress::machine();
+    let ports = ports(Base { table: table.clone(), keys, secrets, egress, clock, random })?;
     let limits = Limits { lease: settings.lease, ..Limits::default() };
     let wiring = Wiring::new(ports, Policy::default(), limits, worker.to_owned());
     Ok(Cloud { table, wiring })

@@ -21,6 +21,7 @@ use tokio::time::{Instant, timeout_at};
 
 pub use era::{Era, EraMemory, ProcessMemory};
 
+use crate::egress::Egress;
 use crate::stateless::Ids;
 use crate::target::Target;
 use crate::wire::{Failure, Wire};
@@ -46,14 +47,19 @@ pub struct Client {
 }
 
 impl Client {
-    /// A client that resolves `$VAR` through `secrets` and remembers eras in the process.
-    pub fn new(secrets: Arc<dyn Secrets>) -> Result<Self, BuildError> {
-        Self::with_eras(secrets, Arc::new(ProcessMemory::default()))
+    /// A client that resolves `$VAR` through `secrets`, connects where `egress` allows, and remembers eras in the
+    /// process.
+    pub fn new(secrets: Arc<dyn Secrets>, egress: Egress) -> Result<Self, BuildError> {
+        Self::with_eras(secrets, egress, Arc::new(ProcessMemory::default()))
     }
 
     /// A client that remembers eras in `eras`.
-    pub fn with_eras(secrets: Arc<dyn Secrets>, eras: Arc<dyn EraMemory>) -> Result<Self, BuildError> {
-        let wire = Wire::new().map_err(BuildError)?;
+    pub fn with_eras(
+        secrets: Arc<dyn Secrets>,
+        egress: Egress,
+        eras: Arc<dyn EraMemory>,
+    ) -> Result<Self, BuildError> {
+        let wire = Wire::new(egress).map_err(BuildError)?;
         Ok(Self { wire, ids: Ids::default(), secrets, eras })
     }
 

@@ -5,6 +5,7 @@
 //! ([`Redactor`]) and is bounded; a call is sent at most once; nothing here waits longer than its caller allows.
 
 mod client;
+mod egress;
 mod ordinary;
 #[cfg_attr(not(test), expect(dead_code, reason = "the two transports that stand on it follow"))]
 mod pipe;
@@ -15,6 +16,7 @@ mod target;
 mod wire;
 
 pub use client::{BuildError, Client, Era, EraMemory, ProcessMemory};
+pub use egress::{Class, Egress, EgressError, Refusal};
 pub use ordinary::OrdinaryTools;
 pub use redact::{MAX_ERROR_CHARS, Redactor};
 

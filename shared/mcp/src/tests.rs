@@ -4,7 +4,7 @@
 mod credentials;
 mod eras;
 mod faults;
-mod host;
+pub(crate) mod host;
 mod lists;
 mod raw;
 mod sdk_peer;
@@ -17,7 +17,7 @@ use pudu_config::{Document, NoSecrets, Server};
 use pudu_domain::{ThreadId, ThreadKey, UserId};
 use serde_json::{Map, Value, json};
 
-use crate::{Client, Era, EraMemory, ProcessMemory};
+use crate::{Client, Egress, Era, EraMemory, ProcessMemory};
 
 /// Far longer than anything here takes.
 const LONG: Duration = Duration::from_secs(30);
@@ -34,7 +34,7 @@ fn http(url: &str) -> Server {
 }
 
 fn client() -> Client {
-    Client::new(Arc::new(NoSecrets)).expect("a client")
+    Client::new(Arc::new(NoSecrets), Egress::machine()).expect("a client")
 }
 
 /// A client that already knows the era of `server`, so that a tiny limit is spent on the call alone.
@@ -42,7 +42,7 @@ async fn knowing(server: &Server, era: Era) -> Client {
     let memory = ProcessMemory::default();
     let target = crate::target::Target::of(server, &NoSecrets).expect("a target");
     memory.remember(&target.era_key(), era).await;
-    Client::with_eras(Arc::new(NoSecrets), Arc::new(memory)).expect("a client")
+    Client::with_eras(Arc::new(NoSecrets), Egress::machine(), Arc::new(memory)).expect("a client")
 }
 
 fn caller() -> Caller {

@@ -1,31 +1,44 @@
-//! One HTTP exchange with an MCP server: bounded, never retried, never redirected to another origin, never through a
-//! proxy. It knows statuses and bodies; what a message means is for its callers.
+//! One HTTP exchange: bounded, under the egress rule, never retried, never redirected to another origin, never through
+//! a proxy. It knows statuses and bodies; what a message means is for its callers.
 //!
-//! Both eras share it: the stateless one uses it directly, the older ones through the SDK.
+//! Everything shares it: the stateless era uses it directly, the older ones through the SDK, and token requests use it
+//! for what is not MCP ([`Wire::form`], [`Wire::json`]).
 
 mod answer;
 mod failure;
+mod plain;
+mod resolver;
 mod verdict;
 
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
 use futures_util::stream::BoxStream;
 use futures_util::{StreamExt, TryStreamExt};
-use http::header::{ACCEPT, CONTENT_TYPE};
+use http::header::{ACCEPT, CONTENT_TYPE, LOCATION};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
 use reqwest::Response;
-use reqwest::redirect::{Attempt, Policy};
+use reqwest::redirect::Policy;
 use serde_json::Value;
 use sse_stream::{Sse, SseStream};
+use url::Url;
 
 pub(crate) use answer::{Answered, answer_to};
 pub(crate) use failure::Failure;
 
+use crate::egress::Egress;
 use crate::target::Target;
+use resolver::{Guarded, Lookup};
 
 /// Most bytes of one answer, whether it is one JSON text or a stream of events.
 pub(crate) const MAX_ANSWER_BYTES: usize = 8 * 1024 * 1024;
 /// Most bytes of an error answer that are read.
 const MAX_ERROR_BYTES: usize = 64 * 1024;
 const MAX_REDIRECTS: usize = 3;
+/// Longest wait for a connection, inside whatever time the call has: a host that swallows packets is told apart from a
+/// server that thinks.
+const CONNECT_LIMIT: Duration = Duration::from_secs(10);
 const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 const EITHER: HeaderValue = HeaderValue::from_static("application/json, text/event-stream");
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
@@ -35,7 +48,10 @@ pub(crate) type Events = BoxStream<'static, Result<Sse, Failure>>;
 
 /// The one HTTP client; connections are kept and shared.
 #[derive(Clone, Debug)]
-pub(crate) struct Wire(reqwest::Client);
+pub(crate) struct Wire {
+    client: reqwest::Client,
+    egress: Egress,
+}
 
 /// What a server answered to a POST.
 pub(crate) struct Reply {
@@ -57,17 +73,23 @@ pub(crate) enum Body {
 impl Wire {
     /// Builds the client. HTTP/1 only, so that nothing is ever sent again on a connection's refusal; the environment's
     /// proxies are not used, because a credential must not go where the config does not say.
-    pub(crate) fn new() -> Result<Self, reqwest::Error> {
+    pub(crate) fn new(egress: Egress) -> Result<Self, reqwest::Error> {
+        Self::with_lookup(egress, resolver::system())
+    }
+
+    fn with_lookup(egress: Egress, lookup: Lookup) -> Result<Self, reqwest::Error> {
         let client = reqwest::Client::builder()
             .no_proxy()
             .http1_only()
             .retry(reqwest::retry::never())
-            .redirect(Policy::custom(same_origin))
+            .redirect(Policy::none())
+            .dns_resolver(Arc::new(Guarded { lookup, egress: egress.clone() }))
+            .connect_timeout(CONNECT_LIMIT)
             .referer(false)
             .tcp_nodelay(true)
             .tls_backend_rustls()
             .build()?;
-        Ok(Self(client))
+        Ok(Self { client, egress })
     }
 
     /// Sends one message.
@@ -77,8 +99,7 @@ impl Wire {
         extra: HeaderMap,
         message: Vec<u8>,
     ) -> Result<Reply, Failure> {
-        let request = self.request(Method::POST, target, extra).body(message);
-        let response = request.send().await.map_err(|error| Failure::sending(target, &error))?;
+        let response = self.exchange(Method::POST, target, extra, Some(message)).await?;
         let session = response.headers().get(SESSION).and_then(|id| id.to_str().ok()).map(str::to_owned);
         let status = response.status();
         if !status.is_success() {
@@ -102,15 +123,13 @@ impl Wire {
         extra: HeaderMap,
         message: Vec<u8>,
     ) -> Result<(), Failure> {
-        let request = self.request(Method::POST, target, extra).body(message);
-        let response = request.send().await.map_err(|error| Failure::sending(target, &error))?;
+        let response = self.exchange(Method::POST, target, extra, Some(message)).await?;
         if response.status().is_success() { Ok(()) } else { Err(unsuccessful(target, response).await) }
     }
 
     /// Opens a stream of events. `Ok(None)` when the server offers none.
     pub(crate) async fn events(&self, target: &Target, extra: HeaderMap) -> Result<Option<Events>, Failure> {
-        let request = self.request(Method::GET, target, extra);
-        let response = request.send().await.map_err(|error| Failure::sending(target, &error))?;
+        let response = self.exchange(Method::GET, target, extra, None).await?;
         match response.status() {
             StatusCode::METHOD_NOT_ALLOWED => Ok(None),
             status if !status.is_success() => Err(unsuccessful(target, response).await),
@@ -123,8 +142,7 @@ impl Wire {
 
     /// Ends a session.
     pub(crate) async fn delete(&self, target: &Target, extra: HeaderMap) -> Result<(), Failure> {
-        let request = self.request(Method::DELETE, target, extra);
-        let response = request.send().await.map_err(|error| Failure::sending(target, &error))?;
+        let response = self.exchange(Method::DELETE, target, extra, None).await?;
         // Many servers cannot end a session on request: that is allowed.
         if response.status().is_success() || response.status() == StatusCode::METHOD_NOT_ALLOWED {
             return Ok(());
@@ -132,22 +150,62 @@ impl Wire {
         Err(unsuccessful(target, response).await)
     }
 
-    fn request(&self, method: Method, target: &Target, extra: HeaderMap) -> reqwest::RequestBuilder {
+    /// Sends to the target, and goes on where it redirects at home: a server that redirects has not acted, so the
+    /// message is still delivered once. Any other redirect comes back as the answer that it is.
+    async fn exchange(
+        &self,
+        method: Method,
+        target: &Target,
+        extra: HeaderMap,
+        body: Option<Vec<u8>>,
+    ) -> Result<Response, Failure> {
         let mut headers = target.headers.clone();
         headers.insert(ACCEPT, EITHER);
         headers.insert(CONTENT_TYPE, JSON);
         headers.extend(extra);
+        let body = body.map(Bytes::from);
+        let mut url = target.url.clone();
+        let mut redirects = 0;
+        loop {
+            let response = self.send(&method, target, url.clone(), headers.clone(), body.clone()).await?;
+            match at_home(&url, &response) {
+                Some(next) if redirects < MAX_REDIRECTS => url = next,
+                _ => return Ok(response),
+            }
+            redirects += 1;
+        }
+    }
+
+    /// The one place from which anything is sent.
+    async fn send(
+        &self,
+        method: &Method,
+        target: &Target,
+        url: Url,
+        headers: HeaderMap,
+        body: Option<Bytes>,
+    ) -> Result<Response, Failure> {
+        self.egress.url(&url).map_err(Failure::egress)?;
         // `headers` replaces: a configured Authorization wins over the URL's user info.
-        self.0.request(method, target.url.clone()).headers(headers)
+        let request = self.client.request(method.clone(), url).headers(headers);
+        let request = body.into_iter().fold(request, reqwest::RequestBuilder::body);
+        request.send().await.map_err(|error| Failure::sending(target, &error))
     }
 }
 
-/// Follows only what keeps the method, the body and the origin: 307 and 308 at home. A server that redirects has not
-/// acted, so the message is still delivered once; anything else comes back as the redirect that it is.
-fn same_origin(attempt: Attempt<'_>) -> reqwest::redirect::Action {
-    let keeps = matches!(attempt.status(), StatusCode::TEMPORARY_REDIRECT | StatusCode::PERMANENT_REDIRECT);
-    let home = attempt.previous().first().is_some_and(|first| first.origin() == attempt.url().origin());
-    if keeps && home && attempt.previous().len() <= MAX_REDIRECTS { attempt.follow() } else { attempt.stop() }
+/// Where a redirect goes that keeps the method, the body and the origin: 307 and 308 at home, with the user info that
+/// is ours.
+fn at_home(from: &Url, response: &Response) -> Option<Url> {
+    if !matches!(response.status(), StatusCode::TEMPORARY_REDIRECT | StatusCode::PERMANENT_REDIRECT) {
+        return None;
+    }
+    let mut next = from.join(response.headers().get(LOCATION)?.to_str().ok()?).ok()?;
+    if next.origin() != from.origin() {
+        return None;
+    }
+    next.set_username(from.username()).ok()?;
+    next.set_password(from.password()).ok()?;
+    Some(next)
 }
 
 fn media_type(response: &Response) -> Option<String> {
@@ -224,3 +282,6 @@ fn events(target: &Target, response: Response) -> Events {
         })
         .boxed()
 }
+
+#[cfg(test)]
+mod tests;

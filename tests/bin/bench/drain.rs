@@ -13,7 +13,7 @@ use pudu_app::limits::Limits;
 use pudu_app::ports::{Clock, Random, TaskStore};
 use pudu_app::wiring::Wiring;
 use pudu_app::worker::Work;
-use pudu_compose::{Base, ports};
+use pudu_compose::{Base, Egress, ports};
 use pudu_config::{Document, NoSecrets};
 use pudu_domain::task::{Command, Context as Facts, Delivery, Intent, decide, intend};
 use pudu_domain::{
@@ -66,6 +66,7 @@ async fn one(kind: &'static str, size: usize) -> anyhow::Result<Row> {
         table: Arc::clone(&table),
         keys: Arc::new(FileKeys::new(folder.path().join("seal.key"), Arc::clone(&random))),
         secrets: Arc::new(NoSecrets),
+        egress: Egress::machine(),
         clock: Arc::clone(&clock),
         random: Arc::clone(&random),
     })?;

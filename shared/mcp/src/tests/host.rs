@@ -18,16 +18,17 @@ use crate::Era;
 
 /// One request as it came.
 #[derive(Clone, Debug)]
-pub(super) struct Seen {
-    pub(super) http: Method,
-    pub(super) path: String,
-    pub(super) headers: HeaderMap,
-    pub(super) message: Value,
+pub(crate) struct Seen {
+    pub(crate) http: Method,
+    pub(crate) path: String,
+    pub(crate) headers: HeaderMap,
+    pub(crate) message: Value,
+    pub(crate) body: String,
 }
 
 impl Seen {
     /// The JSON-RPC method, or the HTTP one where there is no message.
-    pub(super) fn what(&self) -> String {
+    pub(crate) fn what(&self) -> String {
         self.message["method"].as_str().map_or_else(|| self.http.to_string(), str::to_owned)
     }
 }
@@ -35,14 +36,14 @@ impl Seen {
 type Script = Arc<dyn Fn(Seen) -> BoxFuture<'static, Response> + Send + Sync>;
 
 /// A running server; it ends when dropped.
-pub(super) struct Host {
-    pub(super) url: String,
+pub(crate) struct Host {
+    pub(crate) url: String,
     seen: Arc<Mutex<Vec<Seen>>>,
     _tasks: JoinSet<()>,
 }
 
 impl Host {
-    pub(super) async fn scripted<F>(script: impl Fn(Seen) -> F + Send + Sync + 'static) -> Self
+    pub(crate) async fn scripted<F>(script: impl Fn(Seen) -> F + Send + Sync + 'static) -> Self
     where
         F: Future<Output = Response> + Send + 'static,
     {
@@ -53,7 +54,7 @@ impl Host {
     }
 
     /// A peer of one era that does `act` for each `tools/call` and all else by the rules.
-    pub(super) async fn of_era<F>(era: Era, act: impl Fn(Seen) -> F + Clone + Send + Sync + 'static) -> Self
+    pub(crate) async fn of_era<F>(era: Era, act: impl Fn(Seen) -> F + Clone + Send + Sync + 'static) -> Self
     where
         F: Future<Output = Response> + Send + 'static,
     {
@@ -69,7 +70,7 @@ impl Host {
         .await
     }
 
-    pub(super) async fn serving(app: Router, seen: Arc<Mutex<Vec<Seen>>>) -> Self {
+    pub(crate) async fn serving(app: Router, seen: Arc<Mutex<Vec<Seen>>>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let url = format!("http://{}/mcp", listener.local_addr().expect("an address"));
         let mut tasks = JoinSet::new();
@@ -78,15 +79,15 @@ impl Host {
     }
 
     /// What was asked so far, in order.
-    pub(super) fn asked(&self) -> Vec<String> {
+    pub(crate) fn asked(&self) -> Vec<String> {
         self.seen().iter().map(Seen::what).collect()
     }
 
-    pub(super) fn seen(&self) -> Vec<Seen> {
+    pub(crate) fn seen(&self) -> Vec<Seen> {
         self.seen.lock().unwrap().clone()
     }
 
-    pub(super) fn count(&self, what: &str) -> usize {
+    pub(crate) fn count(&self, what: &str) -> usize {
         self.asked().iter().filter(|asked| *asked == what).count()
     }
 }
@@ -99,7 +100,8 @@ async fn answer(
     body: Bytes,
 ) -> Response {
     let message = serde_json::from_slice(&body).unwrap_or_default();
-    let seen = Seen { http, path: uri.path().to_owned(), headers, message };
+    let body = String::from_utf8_lossy(&body).into_owned();
+    let seen = Seen { http, path: uri.path().to_owned(), headers, message, body };
     log.lock().unwrap().push(seen.clone());
     script(seen).await
 }
@@ -125,23 +127,23 @@ fn lifecycle(era: Era, seen: &Seen) -> Option<Response> {
     }
 }
 
-pub(super) fn json_body(body: String) -> Response {
+pub(crate) fn json_body(body: String) -> Response {
     ([("content-type", "application/json")], body).into_response()
 }
 
-pub(super) fn result(request: &Value, result: Value) -> Response {
+pub(crate) fn result(request: &Value, result: Value) -> Response {
     let mut answer = json!({"jsonrpc": "2.0", "id": request["id"]});
     answer["result"] = result;
     json_body(answer.to_string())
 }
 
-pub(super) fn refused(request: &Value, code: i64, message: &str) -> Response {
+pub(crate) fn refused(request: &Value, code: i64, message: &str) -> Response {
     let error = json!({"code": code, "message": message});
     json_body(json!({"jsonrpc": "2.0", "id": request["id"], "error": error}).to_string())
 }
 
 /// A stream of these messages as events.
-pub(super) fn events(messages: &[Value]) -> Response {
+pub(crate) fn events(messages: &[Value]) -> Response {
     let text = messages.iter().fold(String::new(), |text, message| text + &format!("data: {message}\n\n"));
     ([("content-type", "text/event-stream")], Body::from(text)).into_response()
 }

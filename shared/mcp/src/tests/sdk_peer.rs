@@ -51,6 +51,7 @@ async fn record(State(log): State<Arc<Mutex<Vec<Seen>>>>, request: Request, next
         path: head.uri.path().to_owned(),
         headers: head.headers.clone(),
         message,
+        body: String::from_utf8_lossy(&bytes).into_owned(),
     });
     next.run(Request::from_parts(head, Body::from(bytes))).await
 }

@@ -10,6 +10,7 @@ use rmcp::model::{ErrorCode, ProtocolVersion};
 use serde_json::Value;
 
 use super::verdict;
+use crate::egress::Refusal;
 use crate::redact::Redactor;
 use crate::target::Target;
 
@@ -32,8 +33,16 @@ impl Failure {
         Self { fault, message: message.into(), status: None, code: None, speaks_newest: false }
     }
 
+    /// The egress rule refuses the address: nothing was sent.
+    pub(crate) fn egress(refusal: Refusal) -> Self {
+        Self::new(CallFault::Config, format!("is not called: {refusal}; check its URL"))
+    }
+
     /// The request could not be sent, or no answer began.
     pub(crate) fn sending(target: &Target, error: &reqwest::Error) -> Self {
+        if let Some(refusal) = refusal(error) {
+            return Self::egress(refusal);
+        }
         let cause = target.redactor.text(&root(error));
         if error.is_connect() {
             let message = format!("cannot be reached ({cause}); check its URL and that it is running");
@@ -139,6 +148,18 @@ fn verb(fault: CallFault) -> &'static str {
 fn lists_newest(error: &Value) -> bool {
     let listed = error.pointer("/data/supported").and_then(Value::as_array);
     listed.is_some_and(|all| all.iter().any(|one| one == ProtocolVersion::V_2026_07_28.as_str()))
+}
+
+/// The resolver's refusal, which comes through two libraries.
+fn refusal(error: &reqwest::Error) -> Option<Refusal> {
+    let mut cause = error.source();
+    while let Some(inner) = cause {
+        if let Some(refusal) = inner.downcast_ref() {
+            return Some(*refusal);
+        }
+        cause = inner.source();
+    }
+    None
 }
 
 /// The innermost cause: the outer ones print the URL.
