@@ -1,6 +1,7 @@
 //! The traits between the use cases and the world. One file per port; the adapters' files mirror these names.
 
 mod caller;
+mod catalog_store;
 mod clock;
 mod config_store;
 mod driver;
@@ -16,6 +17,7 @@ mod vault;
 mod wrapped_keys;
 
 pub use caller::{Caller, RequestSecrets};
+pub use catalog_store::{CatalogStore, LISTING_KEPT, StoredListing};
 pub use clock::Clock;
 pub use config_store::{ConfigStore, Moved, Revision};
 pub use driver::{DriverError, Submission, SubmitError, TaskDriver};

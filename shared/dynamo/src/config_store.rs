@@ -4,7 +4,8 @@ use async_trait::async_trait;
 use pudu_app::ports::{ConfigStore, Moved, Revision, StoreError};
 
 use crate::body::EncodeError;
-use crate::item::revision::{self, Content, Rows};
+use crate::item::parts::Rows;
+use crate::item::revision;
 use crate::key::Key;
 use crate::retry::Answer;
 use crate::table::Table;
@@ -27,20 +28,8 @@ impl ConfigStore for Table {
         const OPERATION: &str = "config_revision";
         let Some(row) = self.get(OPERATION, &Key::Revision(number), true).await? else { return Ok(None) };
         let head = revision::decode_head(&row)?;
-        let packed = match head.content {
-            Content::Inline(packed) => packed,
-            Content::Parts(parts) => {
-                let mut packed = Vec::new();
-                for part in 0..parts {
-                    let key = Key::RevisionPart { number, digest: head.digest.clone(), part };
-                    // A part that is missing makes the digest wrong, and the revision corrupt.
-                    if let Some(row) = self.get(OPERATION, &key, true).await? {
-                        packed.extend_from_slice(revision::decode_part(&row)?);
-                    }
-                }
-                packed
-            }
-        };
+        let part = |digest: &str, part| Key::RevisionPart { number, digest: digest.to_owned(), part };
+        let packed = self.content(OPERATION, revision::PART, head, part).await?;
         revision::decode(&row, &packed).map(Some)
     }
 
@@ -58,7 +47,7 @@ impl ConfigStore for Table {
         let Rows { parts, head } =
             revision::encode(revision, &writer).map_err(|error| error.refused(OPERATION))?;
         for part in parts {
-            self.write(OPERATION, &[Write::put("config revision part", part, When::Always)]).await?;
+            self.write(OPERATION, &[Write::put(revision::PART, part, When::Always)]).await?;
         }
         let writes = [
             Write::put(revision::ITEM, head, When::Absent),

@@ -1,9 +1,11 @@
 //! What stands in the rows: one module per stored item, each with `encode`, `decode` and a round-trip property test.
 
+pub(crate) mod catalogue;
 pub(crate) mod durable;
 pub(crate) mod event;
 pub(crate) mod handle;
 pub(crate) mod note;
+pub(crate) mod parts;
 pub(crate) mod payload;
 pub(crate) mod revision;
 pub(crate) mod spec;

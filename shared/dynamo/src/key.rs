@@ -17,6 +17,10 @@ mod tests;
 pub const TASKS: &str = "task#";
 /// The beginning of the sort keys of a thread's events.
 pub const EVENTS: &str = "event#";
+/// The beginning of the partition keys of what servers listed.
+const CATALOGUES: &str = "catalog#";
+/// Digits of a content's digest in the key of its part: enough that no two contents meet.
+const CONTENT_DIGITS: usize = 32;
 /// The first text after every sort key that begins with [`TASKS`].
 pub(crate) const AFTER_TASKS: &str = "task$";
 
@@ -65,6 +69,24 @@ pub enum Key {
         /// Which part, from 0.
         part: u16,
     },
+    /// What a server listed: `catalog#<server>`, `<digest of its entry>`.
+    Catalogue {
+        /// At which server; any text that is a server's name in the config.
+        server: ServerTag,
+        /// The digest of the server's entry, as a key part.
+        digest: String,
+    },
+    /// A part of a list too large for one row: same pk, `<digest>#<digest of the content>#<part, 4 digits>`.
+    CataloguePart {
+        /// At which server.
+        server: ServerTag,
+        /// The digest of the server's entry, as a key part.
+        digest: String,
+        /// The first half of the SHA-256 of the stored content, in hex.
+        content: String,
+        /// Which part, from 0.
+        part: u16,
+    },
 }
 
 impl Key {
@@ -76,6 +98,21 @@ impl Key {
             identity: key_part::encode(identity),
             digest: hex::encode(Sha256::digest(remote.as_str())),
         }
+    }
+
+    /// The key of a server's list.
+    pub fn catalogue(server: &str, digest: &str) -> Self {
+        Self::Catalogue {
+            server: ServerTag::stored(key_part::encode(server)),
+            digest: key_part::encode(digest),
+        }
+    }
+
+    /// The key of a part of a server's list, by the SHA-256 of the list's content.
+    pub fn catalogue_part(server: &str, digest: &str, content: &str, part: u16) -> Self {
+        let content = content.chars().take(CONTENT_DIGITS).collect();
+        let server = ServerTag::stored(key_part::encode(server));
+        Self::CataloguePart { server, digest: key_part::encode(digest), content, part }
     }
 
     /// The partition key.
@@ -91,6 +128,9 @@ impl Key {
             }
             Self::Pointer | Self::WrappedKey | Self::Revision(_) | Self::RevisionPart { .. } => {
                 "config".to_owned()
+            }
+            Self::Catalogue { server, .. } | Self::CataloguePart { server, .. } => {
+                format!("{CATALOGUES}{}", server.as_str())
             }
         }
     }
@@ -112,6 +152,8 @@ impl Key {
             Self::RevisionPart { number, digest, part } => {
                 format!("rev#{number:020}#{}#{part:04}", key_part::encode(digest))
             }
+            Self::Catalogue { digest, .. } => digest.clone(),
+            Self::CataloguePart { digest, content, part, .. } => format!("{digest}#{content}#{part:04}"),
         }
     }
 
@@ -132,6 +174,7 @@ impl Key {
                 digest: (*digest).to_owned(),
             },
             ["config"] => Self::parse_in_config(sk)?,
+            ["catalog", server] => Self::parse_in_catalogue(ServerTag::stored((*server).to_owned()), sk)?,
             _ => return None,
         };
         (key.pk() == pk && key.sk() == sk).then_some(key)
@@ -154,6 +197,20 @@ impl Key {
         })
     }
 
+    fn parse_in_catalogue(server: ServerTag, sk: &str) -> Option<Self> {
+        let parts: Vec<&str> = sk.split('#').collect();
+        Some(match parts.as_slice() {
+            [digest] => Self::Catalogue { server, digest: (*digest).to_owned() },
+            [digest, content, part] => Self::CataloguePart {
+                server,
+                digest: (*digest).to_owned(),
+                content: (*content).to_owned(),
+                part: part.parse().ok()?,
+            },
+            _ => return None,
+        })
+    }
+
     fn parse_in_config(sk: &str) -> Option<Self> {
         let parts: Vec<&str> = sk.split('#').collect();
         Some(match parts.as_slice() {
@@ -168,6 +225,11 @@ impl Key {
             _ => return None,
         })
     }
+}
+
+/// The partition of everything that a server listed.
+pub fn catalogue_pk(server: &str) -> String {
+    format!("{CATALOGUES}{}", key_part::encode(server))
 }
 
 impl std::fmt::Display for Key {

@@ -10,6 +10,7 @@ pub mod schema;
 
 mod body;
 mod capacity;
+mod catalog_store;
 mod classify;
 mod condition;
 mod config_store;

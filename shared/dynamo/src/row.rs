@@ -40,6 +40,8 @@ pub(crate) mod attr {
     pub(crate) const VERSION: &str = "ver";
     /// The number of a revision.
     pub(crate) const NUMBER: &str = "num";
+    /// When a server's tools were asked for.
+    pub(crate) const LISTED_AT: &str = "lt";
 }
 
 /// One row.

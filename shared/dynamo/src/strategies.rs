@@ -3,7 +3,7 @@
 use proptest::collection::vec;
 use proptest::option::of;
 use proptest::prelude::*;
-use pudu_app::ports::{NoteKey, Revision};
+use pudu_app::ports::{NoteKey, RawTool, Revision, StoredListing};
 use pudu_domain::event::Fingerprint;
 use pudu_domain::note;
 use pudu_domain::snapshot::Artifact;
@@ -60,6 +60,10 @@ pub(crate) fn key() -> impl Strategy<Value = Key> {
             digest,
             part
         }),
+        ("\\PC{0,150}", "[0-9a-f]{32}").prop_map(|(server, digest)| Key::catalogue(&server, &digest)),
+        ("\\PC{0,150}", "[0-9a-f]{32}", "[0-9a-f]{64}", any::<u16>()).prop_map(
+            |(server, digest, content, part)| Key::catalogue_part(&server, &digest, &content, part)
+        ),
     ]
 }
 
@@ -222,6 +226,16 @@ pub(crate) fn spec() -> impl Strategy<Value = TaskSpec> {
 
 pub(crate) fn revision() -> impl Strategy<Value = Revision> {
     (1..u64::MAX, time(), json()).prop_map(|(number, at, sealed)| Revision { number, at, sealed })
+}
+
+/// Server, digest and list.
+pub(crate) fn catalogue() -> impl Strategy<Value = (String, String, StoredListing)> {
+    let tool = ("\\PC{0,20}", json()).prop_map(|(name, definition)| RawTool { name, definition });
+    ("\\PC{0,150}", "[0-9a-f]{32}", vec(tool, 0..6), time(), time()).prop_map(
+        |(server, digest, tools, listed_at, fresh_until)| {
+            (server, digest, StoredListing { tools, listed_at, fresh_until })
+        },
+    )
 }
 
 /// Hex of a generator's bytes: text that deflates to little more than half.

@@ -9,13 +9,15 @@ use aws_sdk_dynamodb::operation::query::QueryOutput;
 use aws_sdk_dynamodb::operation::query::builders::QueryFluentBuilder;
 use aws_sdk_dynamodb::types::ReturnValue;
 use pudu_app::ports::{Clock, Random, StoreError};
+use pudu_domain::Timestamp;
 
 use crate::capacity::{CapacityObserver, Meter};
 use crate::classify::{BoxError, Fault, fault, write_fault};
 use crate::condition::Expression;
+use crate::item::parts::{self, Content, Head};
 use crate::key::Key;
 use crate::retry::{Answer, Retries};
-use crate::row::{Row, key_of};
+use crate::row::{Reader, Row, key_of};
 use crate::spec_cache::SpecCache;
 use crate::write::{Update, Write, old_image};
 
@@ -89,6 +91,33 @@ impl Table {
         let output = read(operation, answer.await?)?;
         self.meter.read(operation, output.consumed_capacity());
         Ok(output.item)
+    }
+
+    /// The content of an item that may be in parts, whose rows are at `key`. One that is missing makes the content's digest
+    /// wrong, and the item corrupt.
+    pub(crate) async fn content(
+        &self,
+        operation: &'static str,
+        item: &'static str,
+        head: Head,
+        key: impl Fn(&str, u16) -> Key,
+    ) -> Result<Vec<u8>, StoreError> {
+        let count = match head.content {
+            Content::Inline(packed) => return Ok(packed),
+            Content::Parts(count) => count,
+        };
+        let mut packed = Vec::new();
+        for part in 0..count {
+            if let Some(row) = self.get(operation, &key(&head.digest, part), true).await? {
+                packed.extend_from_slice(parts::bytes(Reader::new(item, &row)?)?);
+            }
+        }
+        Ok(packed)
+    }
+
+    /// The time now.
+    pub(crate) fn now(&self) -> Timestamp {
+        self.clock.now()
     }
 
     /// One page of a query.
@@ -209,7 +238,7 @@ impl Table {
     async fn run<T, F>(
         &self,
         operation: &'static str,
-        attempt: impl FnMut(pudu_domain::Timestamp) -> F + Send,
+        attempt: impl FnMut(Timestamp) -> F + Send,
     ) -> Result<Answer<T>, StoreError>
     where
         T: Send,

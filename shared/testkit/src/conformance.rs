@@ -5,6 +5,7 @@
 //! for a while, and nothing is assumed about how long that takes.
 
 mod birth;
+mod catalogs;
 mod claim;
 mod commit;
 mod configs;
@@ -25,7 +26,9 @@ use std::time::Duration;
 use async_trait::async_trait;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use pudu_app::ports::{ConfigStore, DueIndex, EventLog, NoteKey, NoteStore, TaskStore, WrappedKeys};
+use pudu_app::ports::{
+    CatalogStore, ConfigStore, DueIndex, EventLog, NoteKey, NoteStore, TaskStore, WrappedKeys,
+};
 use pudu_domain::TaskKey;
 
 use crate::clock::ManualClock;
@@ -50,6 +53,8 @@ pub struct World {
     pub events: Arc<dyn EventLog>,
     /// The config.
     pub config: Arc<dyn ConfigStore>,
+    /// What servers listed.
+    pub catalogs: Arc<dyn CatalogStore>,
     /// The wrapped sealing key.
     pub wrapped_keys: Arc<dyn WrappedKeys>,
     /// The clock that the stores read.
@@ -88,7 +93,7 @@ pub struct Suite {
 }
 
 /// Every suite.
-pub const SUITES: [Suite; 6] = [
+pub const SUITES: [Suite; 7] = [
     Suite {
         port: "task_store",
         parts: &[
@@ -105,6 +110,7 @@ pub const SUITES: [Suite; 6] = [
     Suite { port: "due_index", parts: &[due::CASES] },
     Suite { port: "event_log", parts: &[events::CASES] },
     Suite { port: "config_store", parts: &[configs::CASES] },
+    Suite { port: "catalog_store", parts: &[catalogs::CASES] },
     Suite { port: "wrapped_keys", parts: &[wrapped_keys::CASES] },
 ];
 
@@ -160,6 +166,7 @@ pub fn fake_world(flaw: Option<Flaw>) -> World {
         due: store.clone(),
         events: store.clone(),
         config: store.clone(),
+        catalogs: store.clone(),
         wrapped_keys: store,
         clock,
         vandal: Some(Arc::new(table)),

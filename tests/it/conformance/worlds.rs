@@ -39,6 +39,7 @@ pub(super) async fn world(client: Client, name: String, keep: Arc<dyn Any + Send
         due: table.clone(),
         events: table.clone(),
         config: table.clone(),
+        catalogs: table.clone(),
         wrapped_keys: table,
         clock,
         vandal: Some(Arc::new(Breaker { client, name })),

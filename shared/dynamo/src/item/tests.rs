@@ -8,11 +8,17 @@ use pudu_domain::{
     ThreadId, ThreadKey, Timestamp, UserId,
 };
 
+use super::parts::Content;
 use super::*;
-use crate::row::{attr, number, size};
+use crate::row::{Reader, Row, attr, number, size};
+use crate::schema::TTL;
 use crate::strategies as any_of;
 
 const NOW: Timestamp = Timestamp::from_millis(1_793_491_200_000);
+
+fn bytes<'a>(row: &'a Row, item: &'static str) -> &'a [u8] {
+    parts::bytes(Reader::new(item, row).unwrap()).unwrap()
+}
 
 fn longest_key() -> TaskKey {
     let user = format!("a:{}", "s".repeat(124));
@@ -207,7 +213,7 @@ proptest! {
     fn a_revision_reads_back(revision in any_of::revision()) {
         let rows = revision::encode(&revision, "w").unwrap();
         prop_assert!(rows.parts.is_empty() && revision::is_by(&rows.head, "w") && !revision::is_by(&rows.head, "x"));
-        let revision::Content::Inline(packed) = revision::decode_head(&rows.head).unwrap().content else {
+        let Content::Inline(packed) = revision::decode_head(&rows.head).unwrap().content else {
             return Err(TestCaseError::fail("a small revision is in parts"));
         };
         prop_assert_eq!(revision::decode(&rows.head, &packed).unwrap(), revision);
@@ -217,15 +223,37 @@ proptest! {
     fn a_revision_in_parts_reads_back_and_misses_none(revision in any_of::revision(), part in 1_usize..40) {
         let rows = revision::encode_in(&revision, "w", part).unwrap();
         prop_assume!(!rows.parts.is_empty());
-        let revision::Content::Parts(count) = revision::decode_head(&rows.head).unwrap().content else {
+        let Content::Parts(count) = revision::decode_head(&rows.head).unwrap().content else {
             return Err(TestCaseError::fail("a large revision is not in parts"));
         };
         prop_assert_eq!(usize::from(count), rows.parts.len());
-        let chunks: Vec<&[u8]> = rows.parts.iter().map(|row| revision::decode_part(row).unwrap()).collect();
+        let chunks: Vec<&[u8]> = rows.parts.iter().map(|row| bytes(row, revision::PART)).collect();
         let torn = revision::decode(&rows.head, &chunks[1..].concat());
         let found = matches!(torn, Err(StoreError::Corrupt { attribute: "digest", .. }));
         prop_assert!(found);
         prop_assert_eq!(revision::decode(&rows.head, &chunks.concat()).unwrap(), revision);
+    }
+
+    #[test]
+    fn a_list_of_tools_reads_back((server, digest, listing) in any_of::catalogue()) {
+        let rows = catalogue::encode(&server, &digest, &listing).unwrap();
+        let Content::Inline(packed) = catalogue::decode_head(&rows.head).unwrap().content else {
+            return Err(TestCaseError::fail("a small list is in parts"));
+        };
+        prop_assert_eq!(catalogue::decode(&rows.head, &packed).unwrap(), listing);
+    }
+
+    #[test]
+    fn a_list_of_tools_in_parts_reads_back_and_ends_as_one(
+        (server, digest, listing) in any_of::catalogue(),
+        part in 1_usize..40,
+    ) {
+        let rows = catalogue::encode_in(&server, &digest, &listing, part).unwrap();
+        prop_assume!(!rows.parts.is_empty());
+        let chunks: Vec<&[u8]> = rows.parts.iter().map(|row| bytes(row, catalogue::PART)).collect();
+        prop_assert!(catalogue::decode(&rows.head, &chunks[1..].concat()).is_err());
+        prop_assert_eq!(catalogue::decode(&rows.head, &chunks.concat()).unwrap(), listing);
+        prop_assert!(rows.parts.iter().all(|row| row[TTL] == rows.head[TTL]));
     }
 
     #[test]

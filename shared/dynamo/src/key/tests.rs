@@ -38,6 +38,12 @@ fn the_keys_are_those_of_the_table_in_the_design() {
             "config".to_owned(),
             format!("rev#00000000000000000003#{digest}#0002"),
         ),
+        (Key::catalogue("a b", "0f"), "catalog#a%20b".to_owned(), "0f".to_owned()),
+        (
+            Key::catalogue_part("a b", "0f", &digest, 2),
+            "catalog#a%20b".to_owned(),
+            format!("0f#{}#0002", "d".repeat(32)),
+        ),
     ];
     for (key, pk, sk) in cases {
         assert_eq!((key.pk(), key.sk()), (pk, sk));
@@ -59,6 +65,8 @@ fn another_spelling_of_a_key_is_no_key() {
         (good.0, "note"),
         (good.0, "-"),
         ("config", "thread"),
+        ("catalog#a", "0f#d#2"),
+        ("catalog#a", "0f#d#0002#x"),
         ("", ""),
     ] {
         assert_eq!(Key::parse(pk, sk), None, "{pk} {sk}");

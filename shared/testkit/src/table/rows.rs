@@ -2,7 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use pudu_app::ports::{Committed, DeliveredEvent, Hint, ItemKey, NoteKey, Revision, StoreError};
+use pudu_app::ports::{
+    Committed, DeliveredEvent, Hint, ItemKey, NoteKey, Revision, StoreError, StoredListing,
+};
 use pudu_domain::{
     Due, Durable, Expect, Lane, Lease, Note, ServerTag, TaskKey, ThreadKey, Timestamp, Verdict,
 };
@@ -33,6 +35,8 @@ pub(super) struct Rows {
     pub(super) revisions: BTreeMap<u64, Revision>,
     pub(super) pointer: Option<u64>,
     pub(super) wrapped_key: Option<Vec<u8>>,
+    /// By server and digest.
+    pub(super) listings: BTreeMap<(String, String), StoredListing>,
     pub(super) index: Index,
     pub(super) writes: Vec<Write>,
     pub(super) flaws: BTreeSet<Flaw>,
@@ -62,6 +66,7 @@ impl Rows {
             revisions: BTreeMap::new(),
             pointer: None,
             wrapped_key: None,
+            listings: BTreeMap::new(),
             index,
             writes: Vec::new(),
             flaws: BTreeSet::new(),
