@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use pudu_app::configs::TableSource;
 use pudu_app::drivers::Drivers;
 use pudu_app::limits::Limits;
 use pudu_app::ports::{McpClient, TaskDriver};
@@ -17,17 +18,18 @@ pub fn wired(clock: VirtualClock, table: &FakeTable, server: &FakeServer, gate: 
     let store = Arc::new(table.store(Arc::new(clock), gate.clone()));
     let driver: Arc<dyn TaskDriver> = Arc::new(server.driver());
     let client: Arc<dyn McpClient> = Arc::new(server.client());
+    let (keys, random) = (Arc::new(FixedKeys), Arc::new(SeededRandom::new(1)));
     let ports = Ports {
         tasks: store.clone(),
         notes: store.clone(),
         due: store.clone(),
-        config: store,
-        keys: Arc::new(FixedKeys),
+        config: Arc::new(TableSource::new(store, keys.clone(), Arc::new(clock), random.clone())),
+        keys,
         secrets: Arc::new(NoSecrets),
         mcp: client,
         drivers: Drivers::new(vec![Arc::new(Gated::new(driver, gate.clone()))]),
         clock: Arc::new(clock),
-        random: Arc::new(SeededRandom::new(1)),
+        random,
     };
     let limits = Limits { linger: Duration::ZERO, ..Limits::default() };
     Wiring::new(ports, Policy::default(), limits, "it".to_owned())

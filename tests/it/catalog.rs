@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use pudu_app::catalog::{Catalog, Catalogue, NotFound, Role, ServerState};
-use pudu_app::configs::Configs;
+use pudu_app::configs::{Configs, TableSource};
 use pudu_app::ports::{CallError, CallFault, Caller, Clock, Listing, McpClient, RawTool, ToolCall};
 use pudu_config::{NoSecrets, Server};
 use pudu_testkit::{FakeTable, FixedKeys, Gate, SeededRandom, VirtualClock};
@@ -58,9 +58,9 @@ impl Shop {
     async fn new(config: Value, tools: &[(&'static str, Result<Vec<&'static str>, &'static str>)]) -> Self {
         let clock = VirtualClock::start();
         let store = Arc::new(FakeTable::new().store(Arc::new(clock), Gate::open()));
-        let random = Arc::new(SeededRandom::new(1));
-        let configs =
-            Arc::new(Configs::new(store, Arc::new(FixedKeys), Arc::new(NoSecrets), Arc::new(clock), random));
+        let (keys, random) = (Arc::new(FixedKeys), Arc::new(SeededRandom::new(1)));
+        let source = Arc::new(TableSource::new(store, keys.clone(), Arc::new(clock), random));
+        let configs = Arc::new(Configs::new(source, keys, Arc::new(NoSecrets), Arc::new(clock)));
         configs.put(&json!({ "mcp_servers": config }), None).await.unwrap();
         let tools = tools.iter().cloned().collect();
         let lists = Arc::new(Lists { tools, asked: AtomicUsize::new(0), clock });

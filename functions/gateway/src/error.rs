@@ -71,9 +71,11 @@ impl From<ConfigError> for Failure {
         match error {
             ConfigError::Store(error) => error.into(),
             ConfigError::Key(error) => error.into(),
-            error @ (ConfigError::Open { .. } | ConfigError::Missing { .. }) => {
-                told(StatusCode::INTERNAL_SERVER_ERROR, &error)
-            }
+            error @ ConfigError::File { .. } => told(StatusCode::SERVICE_UNAVAILABLE, &error),
+            error @ (ConfigError::Open { .. }
+            | ConfigError::Missing { .. }
+            | ConfigError::Seal(_)
+            | ConfigError::Invalid { .. }) => told(StatusCode::INTERNAL_SERVER_ERROR, &error),
         }
     }
 }
@@ -94,10 +96,11 @@ impl From<PutError> for Failure {
             }
             PutError::Changed => Self::new(StatusCode::PRECONDITION_FAILED, error.to_string()),
             PutError::Busy => Self::new(StatusCode::CONFLICT, error.to_string()),
-            PutError::Current(error) => error.into(),
-            PutError::Store(error) => error.into(),
-            PutError::Key(error) => error.into(),
-            PutError::Seal(_) => told(StatusCode::INTERNAL_SERVER_ERROR, &error),
+            // Somebody's edit of the file is in the way, not a fault of ours.
+            PutError::Source(error @ ConfigError::Invalid { .. }) => {
+                Self::new(StatusCode::CONFLICT, error.to_string())
+            }
+            PutError::Source(error) => error.into(),
         }
     }
 }

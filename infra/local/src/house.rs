@@ -109,6 +109,7 @@ impl House {
         ));
         let base = Base {
             table: Arc::clone(&table),
+            config: None,
             keys: Arc::new(FileKeys::new(plan.seal_key.clone(), Arc::clone(&plan.random))),
             secrets: Arc::clone(&plan.secrets),
             egress: Egress::machine(),

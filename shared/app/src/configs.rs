@@ -1,19 +1,22 @@
 //! The config as the rest of the system sees it: opened, typed, cached for a second; and the one way to change it.
 
 mod put;
+mod table;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use pudu_config::{Document, OpenError, SealKey, Server};
+use pudu_config::{Document, SealKey, Server};
 use pudu_domain::{ServerName, Timestamp};
 use serde_json::Value;
 
 use crate::chain::Chain;
-use crate::ports::{Clock, ConfigStore, Random, SealKeyError, SealKeys, StoreError, Vault};
+use crate::ports::{Clock, ConfigSource, Loaded, SealKeys, Vault, Version};
 
+pub use crate::ports::ConfigError;
 pub use put::PutError;
+pub use table::TableSource;
 
 /// How long a process may go on with a config that another process has replaced (DESIGN section 4).
 const FRESH_FOR: Duration = Duration::from_secs(1);
@@ -21,8 +24,10 @@ const FRESH_FOR: Duration = Duration::from_secs(1);
 /// The current config, opened.
 #[derive(Debug)]
 pub struct Current {
-    /// Its revision; 0 when nothing was ever stored.
+    /// The number of its version; 0 when nothing was ever stored.
     pub number: u64,
+    /// Which state of the source it is.
+    pub version: Version,
     /// The document with its secrets in the clear: never to be printed or answered.
     pub document: Document,
     /// Its servers by name.
@@ -33,31 +38,6 @@ pub struct Current {
     pub etag: String,
     /// The variables that the document names.
     references: BTreeSet<String>,
-}
-
-/// The config could not be read.
-#[derive(Debug, thiserror::Error)]
-pub enum ConfigError {
-    /// The table did not give it.
-    #[error("the config could not be read from the table")]
-    Store(#[from] StoreError),
-    /// There is no key to open it.
-    #[error("the config could not be opened")]
-    Key(#[from] SealKeyError),
-    /// It does not open with the key, or would not be accepted today.
-    #[error("revision {number} of the config could not be opened")]
-    Open {
-        /// Which revision.
-        number: u64,
-        /// Why.
-        source: OpenError,
-    },
-    /// The pointer names a revision that is not there.
-    #[error("revision {number} of the config is missing from the table")]
-    Missing {
-        /// Which revision.
-        number: u64,
-    },
 }
 
 /// Why a task's server is not called today; it is again when this is no longer so (DESIGN section 4).
@@ -85,24 +65,32 @@ pub enum Unreachable {
 
 /// Reads and changes the config.
 pub struct Configs {
-    store: Arc<dyn ConfigStore>,
+    source: Arc<dyn ConfigSource>,
     keys: Arc<dyn SealKeys>,
     secrets: Arc<dyn Vault>,
     clock: Arc<dyn Clock>,
-    random: Arc<dyn Random>,
-    cache: Mutex<Option<(Timestamp, Arc<Current>)>>,
+    cache: Mutex<Cache>,
+}
+
+/// What this process knows.
+#[derive(Default)]
+struct Cache {
+    /// When it was last compared with the source, and the config.
+    known: Option<(Timestamp, Arc<Current>)>,
+    /// How often `known` became another config. Versions have no order: this tells a slow reader that what it brings was
+    /// overtaken.
+    changes: u64,
 }
 
 impl Configs {
     /// A reader and writer over these ports.
     pub fn new(
-        store: Arc<dyn ConfigStore>,
+        source: Arc<dyn ConfigSource>,
         keys: Arc<dyn SealKeys>,
         secrets: Arc<dyn Vault>,
         clock: Arc<dyn Clock>,
-        random: Arc<dyn Random>,
     ) -> Self {
-        Self { store, keys, secrets, clock, random, cache: Mutex::new(None) }
+        Self { source, keys, secrets, clock, cache: Mutex::default() }
     }
 
     /// The current config, at most a second old, with what its variables stand for read ahead.
@@ -114,18 +102,17 @@ impl Configs {
 
     async fn latest(&self) -> Result<Arc<Current>, ConfigError> {
         let now = self.clock.now();
-        let cached = self.cached();
-        if let Some((checked, current)) = &cached
+        let (known, changes) = self.known();
+        if let Some((checked, current)) = &known
             && now.since(*checked) < FRESH_FOR
         {
             return Ok(Arc::clone(current));
         }
-        let number = self.store.pointer().await?.unwrap_or(0);
-        let current = match cached {
-            Some((_, current)) if current.number == number => current,
-            _ => self.open(number).await?,
+        let current = match known {
+            Some((_, current)) if current.version == self.source.version().await? => current,
+            _ => self.load().await?,
         };
-        self.remember(now, &current);
+        self.remember(now, changes, &current);
         Ok(current)
     }
 
@@ -150,36 +137,50 @@ impl Configs {
             .map_err(|error| Unreachable::Unusable(Chain(&error).to_string()))
     }
 
-    async fn open(&self, number: u64) -> Result<Arc<Current>, ConfigError> {
-        let key = self.keys.current().await?;
-        if number == 0 {
-            return Ok(Arc::new(Current::new(0, Document::empty(), &key)));
-        }
-        let revision = self.store.revision(number).await?.ok_or(ConfigError::Missing { number })?;
-        let document =
-            key.open_document(revision.sealed).map_err(|source| ConfigError::Open { number, source })?;
-        Ok(Arc::new(Current::new(number, document, &key)))
+    async fn load(&self) -> Result<Arc<Current>, ConfigError> {
+        let Loaded { version, document } = self.source.load().await?;
+        Ok(Arc::new(Current::new(version, document, &self.keys.current().await?)))
     }
 
-    fn cached(&self) -> Option<(Timestamp, Arc<Current>)> {
-        self.cache.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    fn known(&self) -> (Option<(Timestamp, Arc<Current>)>, u64) {
+        let cache = self.cache();
+        (cache.known.clone(), cache.changes)
     }
 
-    /// A slow reader must not bring back what this process has replaced meanwhile.
-    fn remember(&self, now: Timestamp, current: &Arc<Current>) {
-        let mut cache = self.cache.lock().unwrap_or_else(PoisonError::into_inner);
-        if cache.as_ref().is_none_or(|(_, cached)| cached.number <= current.number) {
-            *cache = Some((now, Arc::clone(current)));
+    /// Keeps what a reader brings that began after `changes` changes, unless there was another one since: a slow reader
+    /// must not bring back what was replaced meanwhile.
+    fn remember(&self, now: Timestamp, changes: u64, current: &Arc<Current>) {
+        let mut cache = self.cache();
+        if cache.changes == changes {
+            cache.keep(now, current);
         }
+    }
+
+    /// Keeps what this process has just made the config.
+    fn written(&self, current: &Arc<Current>) {
+        self.cache().keep(self.clock.now(), current);
+    }
+
+    fn cache(&self) -> MutexGuard<'_, Cache> {
+        self.cache.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Cache {
+    fn keep(&mut self, now: Timestamp, current: &Arc<Current>) {
+        if self.known.as_ref().is_none_or(|(_, known)| known.version != current.version) {
+            self.changes += 1;
+        }
+        self.known = Some((now, Arc::clone(current)));
     }
 }
 
 impl Current {
-    fn new(number: u64, document: Document, key: &SealKey) -> Self {
+    fn new(version: Version, document: Document, key: &SealKey) -> Self {
         let identified = document.servers().iter().map(|server| Arc::new(key.identified(server)));
         let servers = identified.map(|server| (server.name.clone(), server)).collect();
         let (response, etag) = (document.response(), key.etag(&document));
         let references = document.references();
-        Self { number, document, servers, response, etag, references }
+        Self { number: version.number, version, document, servers, response, etag, references }
     }
 }

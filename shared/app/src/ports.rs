@@ -3,6 +3,7 @@
 mod caller;
 mod catalog_store;
 mod clock;
+mod config_source;
 mod config_store;
 mod driver;
 mod due_index;
@@ -19,6 +20,7 @@ mod wrapped_keys;
 pub use caller::{Caller, RequestSecrets};
 pub use catalog_store::{CatalogStore, LISTING_KEPT, StoredListing};
 pub use clock::Clock;
+pub use config_source::{ConfigError, ConfigSource, Loaded, Version};
 pub use config_store::{ConfigStore, Moved, Revision};
 pub use driver::{DriverError, Submission, SubmitError, TaskDriver};
 pub use due_index::{DueIndex, DuePage, Hint, ItemKey, SHARDS};

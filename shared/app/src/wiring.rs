@@ -8,7 +8,7 @@ use crate::catalog::Catalog;
 use crate::configs::Configs;
 use crate::drivers::Drivers;
 use crate::limits::Limits;
-use crate::ports::{Clock, ConfigStore, DueIndex, McpClient, NoteStore, Random, SealKeys, TaskStore, Vault};
+use crate::ports::{Clock, ConfigSource, DueIndex, McpClient, NoteStore, Random, SealKeys, TaskStore, Vault};
 use crate::settle::Settle;
 use crate::tasks::Tasks;
 use crate::tools::Tools;
@@ -23,8 +23,8 @@ pub struct Ports {
     pub notes: Arc<dyn NoteStore>,
     /// What is due.
     pub due: Arc<dyn DueIndex>,
-    /// The config's revisions.
-    pub config: Arc<dyn ConfigStore>,
+    /// Where the config is.
+    pub config: Arc<dyn ConfigSource>,
     /// The sealing key.
     pub keys: Arc<dyn SealKeys>,
     /// What `$VAR` stands for.
@@ -60,7 +60,6 @@ impl Wiring {
             Arc::clone(&ports.keys),
             Arc::clone(&ports.secrets),
             Arc::clone(&ports.clock),
-            Arc::clone(&ports.random),
         ));
         let catalog =
             Arc::new(Catalog::new(Arc::clone(&configs), Arc::clone(&ports.mcp), Arc::clone(&ports.clock)));

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
+use pudu_app::configs::TableSource;
 use pudu_app::drivers::Drivers;
-use pudu_app::ports::{Clock, Random, SealKeys, Vault};
+use pudu_app::ports::{Clock, ConfigSource, Random, SealKeys, Vault};
 use pudu_app::wiring::Ports;
 use pudu_config::Secrets;
 use pudu_dynamo::Table;
@@ -14,6 +15,8 @@ use pudu_mcp::{BuildError, Client, Egress, OrdinaryTools};
 pub struct Base {
     /// The table, behind every store port.
     pub table: Arc<Table>,
+    /// Where the config is, when it is not in the table.
+    pub config: Option<Arc<dyn ConfigSource>>,
     /// The sealing key.
     pub keys: Arc<dyn SealKeys>,
     /// What `$VAR` stands for.
@@ -28,15 +31,18 @@ pub struct Base {
 
 /// The ports over `base`. Opens no connection and reads no row. Fails when the process cannot make HTTP requests.
 pub fn ports(base: Base) -> Result<Ports, BuildError> {
-    let Base { table, keys, secrets, egress, clock, random } = base;
+    let Base { table, config, keys, secrets, egress, clock, random } = base;
     let view: Arc<dyn Secrets> = secrets.clone();
     let mcp = Arc::new(Client::new(Arc::clone(&view), egress)?);
     let ordinary = OrdinaryTools::new(mcp.clone(), view);
+    let config = config.unwrap_or_else(|| {
+        Arc::new(TableSource::new(table.clone(), keys.clone(), clock.clone(), random.clone()))
+    });
     Ok(Ports {
         tasks: table.clone(),
         notes: table.clone(),
-        due: table.clone(),
-        config: table,
+        due: table,
+        config,
         keys,
         secrets,
         drivers: Drivers::new(vec![Arc::new(ordinary)]),

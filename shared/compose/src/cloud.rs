@@ -43,7 +43,7 @@ pub async fn cloud(settings: &Settings, worker: &str) -> Result<Cloud, ComposeEr
     let keys = seal_keys::from_settings(settings, &aws, table.clone(), random.clone())?;
     let secrets = Arc::new(NoSecrets);
     let egress = Egress::machine();
-    let ports = ports(Base { table: table.clone(), keys, secrets, egress, clock, random })?;
+    let ports = ports(Base { table: table.clone(), config: None, keys, secrets, egress, clock, random })?;
     let limits = Limits { lease: settings.lease, ..Limits::default() };
     let wiring = Wiring::new(ports, Policy::default(), limits, worker.to_owned());
     Ok(Cloud { table, wiring })

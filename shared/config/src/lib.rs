@@ -7,6 +7,8 @@
 //! The way of a change: [`merge()`] (restores `***`) → [`Document::parse`] → [`api_screen`] → [`SealKey::seal_document`]
 //! → the table → [`SealKey::open_document`] → [`Document::response`].
 
+mod adopt;
+mod advice;
 mod canonical;
 mod document;
 mod header;
@@ -21,8 +23,11 @@ mod seal;
 mod sensitive;
 mod server;
 mod setting;
+mod text;
 mod tool_search;
 
+pub use adopt::adopt;
+pub use advice::advise;
 pub use canonical::{canonical, sha256_hex};
 pub use document::{Document, Examined};
 pub use header::{Illegal, illegal_value, legal_name};
@@ -39,6 +44,7 @@ pub use server::{
     UserAuth,
 };
 pub use setting::{NoSecrets, ResolveError, Secrets, Setting};
+pub use text::parse_text;
 pub use tool_search::ToolSearch;
 
 #[cfg(test)]

@@ -243,3 +243,21 @@ fn canonical_json_is_sorted_compact_and_raw() {
     assert_eq!(canonical(&value), r#"{"a":{"Z":true,"z":null},"b":[1,2.5,"é\n\""]}"#);
     assert_eq!(sha256_hex(&json!({})), "44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a");
 }
+
+#[test]
+fn a_text_is_read_and_written_as_it_is() {
+    let text =
+        "{\n  \"z\": [],\n  \"mcpServers\": {\n    \"ü\": {\n      \"command\": \"$C\"\n    }\n  }\n}\n";
+    for bytes in [text.as_bytes(), &[b"\xef\xbb\xbf", text.as_bytes()].concat()] {
+        let document = Document::parse(parse_text(bytes).unwrap()).unwrap();
+        assert_eq!(document.expose_text(), text);
+    }
+    for (bytes, place) in [
+        (&b"{\"CANARY\": 1,\n  CANARY}"[..], "line 2, column 3"),
+        (b"", "it ends too early"),
+        (b"{\"a\": \"CANARY\xff\"}", "a syntax error"),
+    ] {
+        let problem = parse_text(bytes).unwrap_err();
+        assert!(problem.message.contains(place) && !problem.message.contains("CANARY"), "{problem}");
+    }
+}

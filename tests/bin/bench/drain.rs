@@ -64,6 +64,7 @@ async fn one(kind: &'static str, size: usize) -> anyhow::Result<Row> {
 
     let ports = ports(Base {
         table: Arc::clone(&table),
+        config: None,
         keys: Arc::new(FileKeys::new(folder.path().join("seal.key"), Arc::clone(&random))),
         secrets: Arc::new(NoSecrets),
         egress: Egress::machine(),

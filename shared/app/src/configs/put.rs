@@ -1,15 +1,15 @@
-//! Changing the config: merge, validate, screen, seal, append; all of it before anything is stored.
+//! Changing the config: merge, validate, screen, replace; all of it before anything is stored.
 
 use std::sync::Arc;
 
-use pudu_config::{Document, NONCE_BYTES, Problem, SealError, api_screen, merge};
+use pudu_config::{Document, Problem, api_screen, merge};
 use serde_json::Value;
 
 use super::{ConfigError, Configs, Current};
-use crate::ports::{Moved, Revision, SealKeyError, StoreError};
+use crate::ports::Version;
 
-/// How often a change is merged again because somebody else's came first.
-const MERGES: usize = 12;
+/// How often a change is made again because somebody else's came first.
+const TRIES: usize = 12;
 
 /// A change that was not made. Nothing was stored.
 #[derive(Debug, thiserror::Error)]
@@ -23,30 +23,23 @@ pub enum PutError {
     /// Others changed it at the same time, again and again.
     #[error("the config was not stored: others changed it at the same time; read it and try again")]
     Busy,
-    /// The config in force could not be read.
+    /// The config in force could not be read, or the new one not written.
     #[error("the config was not stored")]
-    Current(#[from] ConfigError),
-    /// There is no key to seal it.
-    #[error("the config was not stored")]
-    Key(#[from] SealKeyError),
-    /// It could not be sealed.
-    #[error("the config was not stored")]
-    Seal(#[from] SealError),
-    /// The table did not take it.
-    #[error("the config could not be written to the table")]
-    Store(#[from] StoreError),
+    Source(#[from] ConfigError),
 }
 
 impl Configs {
-    /// Replaces the server map by what a caller sent, restoring what it got masked, and makes that the next revision; only
-    /// over the config with the etag `read`, if the caller names one.
+    /// Replaces the server map by what a caller sent, restoring what it got masked; only over the config with the etag
+    /// `read`, if the caller names one.
     pub async fn put(&self, incoming: &Value, read: Option<&str>) -> Result<Arc<Current>, PutError> {
-        for _ in 0..MERGES {
+        for _ in 0..TRIES {
             // Never from the cache: a change is made to what is stored now.
-            let number = self.store.pointer().await?.unwrap_or(0);
-            let stored = self.open(number).await?;
-            if read.is_some_and(|read| read != stored.etag) {
-                return Err(PutError::Changed);
+            let stored = self.source.load().await?;
+            if read.is_some() {
+                let key = self.keys.current().await.map_err(ConfigError::from)?;
+                if read != Some(key.etag(&stored.document).as_str()) {
+                    return Err(PutError::Changed);
+                }
             }
             let merged = merge(incoming.clone(), Some(&stored.document)).map_err(PutError::Problems)?;
             let document = Document::parse(merged).map_err(PutError::Problems)?;
@@ -54,7 +47,19 @@ impl Configs {
             if !refused.is_empty() {
                 return Err(PutError::Problems(refused));
             }
-            if let Some(current) = self.append(number, document).await? {
+            if let Some(current) = self.replace(&stored.version, document).await? {
+                return Ok(current);
+            }
+        }
+        Err(PutError::Busy)
+    }
+
+    /// Makes what the operator of this machine gives the config, whole and unscreened, over whatever is there, also over
+    /// what can no longer be opened.
+    pub async fn import(&self, document: Document) -> Result<Arc<Current>, PutError> {
+        for _ in 0..TRIES {
+            let version = self.source.version().await?;
+            if let Some(current) = self.replace(&version, document.clone()).await? {
                 return Ok(current);
             }
         }
@@ -63,28 +68,20 @@ impl Configs {
 
     /// Stores what the operator of this machine gives, if nothing was ever stored; whether it was.
     pub async fn seed(&self, document: Document) -> Result<bool, PutError> {
-        if self.current().await?.number != 0 {
+        let current = self.current().await?;
+        if current.number != 0 {
             return Ok(false);
         }
-        Ok(self.append(0, document).await?.is_some())
+        Ok(self.replace(&current.version, document).await?.is_some())
     }
 
-    /// Makes `document` the revision after `before`, and current at once in this process; none when somebody else's came
-    /// first.
-    async fn append(&self, before: u64, document: Document) -> Result<Option<Arc<Current>>, PutError> {
+    /// Makes `document` the config after `over`, at once in this process; none when somebody else's came first.
+    async fn replace(&self, over: &Version, document: Document) -> Result<Option<Arc<Current>>, ConfigError> {
+        // The key first: what is stored and cannot be identified afterwards would be reported as not stored.
         let key = self.keys.current().await?;
-        let mut nonce = || {
-            let mut bytes = [0; NONCE_BYTES];
-            self.random.fill(&mut bytes);
-            bytes
-        };
-        let sealed = key.seal_document(&document, &mut nonce)?;
-        let revision = Revision { number: before + 1, at: self.clock.now(), sealed };
-        if self.store.append(&revision).await? == Moved::Conflict {
-            return Ok(None);
-        }
-        let current = Arc::new(Current::new(revision.number, document, &key));
-        self.remember(self.clock.now(), &current);
+        let Some(version) = self.source.replace(over, &document).await? else { return Ok(None) };
+        let current = Arc::new(Current::new(version, document, &key));
+        self.written(&current);
         Ok(Some(current))
     }
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use pudu_app::configs::TableSource;
 use pudu_app::deadline::Deadline;
 use pudu_app::drivers::Drivers;
 use pudu_app::limits::Limits;
@@ -61,14 +62,16 @@ impl<B: Backend> World<B> {
     ) -> Wiring {
         let clock: Arc<dyn Clock> = Arc::new(clock);
         let stores = self.backend.stores(Arc::clone(&clock), gate);
+        let keys = Arc::new(FixedKeys);
+        let config = TableSource::new(stores.config, keys.clone(), Arc::clone(&clock), Arc::clone(&random));
         let driver: Arc<dyn TaskDriver> = Arc::new(self.server.driver());
         let client: Arc<dyn McpClient> = Arc::new(self.server.client());
         let ports = Ports {
             tasks: stores.tasks,
             notes: stores.notes,
             due: stores.due,
-            config: stores.config,
-            keys: Arc::new(FixedKeys),
+            config: Arc::new(config),
+            keys,
             secrets: Arc::new(NoSecrets),
             mcp: Arc::new(Gated::new(client, gate.clone())),
             drivers: Drivers::new(vec![Arc::new(Gated::new(driver, gate.clone()))]),

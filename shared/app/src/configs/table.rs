@@ -1,0 +1,72 @@
+//! The config in the table: sealed revisions and a pointer.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use pudu_config::{Document, NONCE_BYTES};
+
+use crate::ports::{
+    Clock, ConfigError, ConfigSource, ConfigStore, Loaded, Moved, Random, Revision, SealKeys, Version,
+};
+
+/// The table as a source of the config.
+pub struct TableSource {
+    store: Arc<dyn ConfigStore>,
+    keys: Arc<dyn SealKeys>,
+    clock: Arc<dyn Clock>,
+    random: Arc<dyn Random>,
+}
+
+impl TableSource {
+    /// The source over these ports.
+    pub fn new(
+        store: Arc<dyn ConfigStore>,
+        keys: Arc<dyn SealKeys>,
+        clock: Arc<dyn Clock>,
+        random: Arc<dyn Random>,
+    ) -> Self {
+        Self { store, keys, clock, random }
+    }
+
+    async fn open(&self, number: u64) -> Result<Document, ConfigError> {
+        if number == 0 {
+            return Ok(Document::empty());
+        }
+        let key = self.keys.current().await?;
+        let revision = self.store.revision(number).await?.ok_or(ConfigError::Missing { number })?;
+        key.open_document(revision.sealed).map_err(|source| ConfigError::Open { number, source })
+    }
+}
+
+#[async_trait]
+impl ConfigSource for TableSource {
+    async fn version(&self) -> Result<Version, ConfigError> {
+        Ok(revision(self.store.pointer().await?.unwrap_or(0)))
+    }
+
+    async fn load(&self) -> Result<Loaded, ConfigError> {
+        let version = self.version().await?;
+        let document = self.open(version.number).await?;
+        Ok(Loaded { version, document })
+    }
+
+    async fn replace(&self, over: &Version, document: &Document) -> Result<Option<Version>, ConfigError> {
+        let key = self.keys.current().await?;
+        let mut nonce = || {
+            let mut bytes = [0; NONCE_BYTES];
+            self.random.fill(&mut bytes);
+            bytes
+        };
+        let sealed = key.seal_document(document, &mut nonce)?;
+        let number = over.number + 1;
+        match self.store.append(&Revision { number, at: self.clock.now(), sealed }).await? {
+            Moved::Done => Ok(Some(revision(number))),
+            Moved::Conflict => Ok(None),
+        }
+    }
+}
+
+/// A revision never changes, so its number says everything.
+fn revision(number: u64) -> Version {
+    Version { number, mark: String::new() }
+}

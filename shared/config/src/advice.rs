@@ -1,0 +1,103 @@
+//! What is valid and will still not work as it seems: told by `pudu config check` and `import`, refused nowhere.
+
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::document::{Document, SERVERS};
+use crate::path::{Path, Step};
+use crate::problem::{Kind, Problem};
+use crate::server::{Server, Transport};
+use crate::setting::{Reading, Secrets, read};
+
+/// The fields of an entry in which `$VAR` is resolved.
+const WITH_VARIABLES: &[&str] = &["command", "args", "env", "cwd", "url", "headers", "oauth", "user_auth"];
+
+/// Warnings about the enabled servers of a config: one that cannot be connected to, a variable that `secrets` does not
+/// have, and a time limit that a call in the background does not get, because it ends after `longest_call`.
+pub fn advise(document: &Document, secrets: &dyn Secrets, longest_call: Duration) -> Vec<Problem> {
+    let mut warnings = Vec::new();
+    for server in document.servers().iter().filter(|server| server.enabled) {
+        let mut path = Path::default().key(SERVERS).key(&server.name);
+        let entry = document.expose_raw().get(SERVERS).and_then(|servers| servers.get(&server.name));
+        connection(server, &path, &mut warnings);
+        for key in WITH_VARIABLES {
+            if let Some(value) = entry.and_then(|entry| entry.get(*key)) {
+                path.push(Step::Key((*key).to_owned()));
+                variables(value, secrets, &mut path, &mut warnings);
+                path.pop();
+            }
+        }
+        timeouts(server, longest_call, &path, &mut warnings);
+    }
+    warnings
+}
+
+fn connection(server: &Server, path: &Path, warnings: &mut Vec<Problem>) {
+    let why = match &server.transport {
+        Transport::Http(remote) | Transport::Sse(remote) if remote.url.is_none() => {
+            "cannot be connected to: it has no url"
+        }
+        Transport::Stdio(command) if command.command.is_none() => "cannot be started: it has no command",
+        Transport::Unknown(_) => "has a type that is not supported; use http, sse or stdio",
+        _ => return,
+    };
+    warnings.push(warning(path, why));
+}
+
+fn variables(value: &Value, secrets: &dyn Secrets, path: &mut Path, warnings: &mut Vec<Problem>) {
+    match value {
+        Value::String(text) => match read(text) {
+            Reading::Reference(name) if secrets.get(name).is_none() => {
+                warnings.push(warning(
+                    path,
+                    &format!("the variable {name} is not set here; it must be where Pudu runs"),
+                ));
+            }
+            Reading::Literal(text) if text.contains("${") => {
+                warnings.push(warning(path, "has ${…} inside; only a whole value such as $NAME is replaced"));
+            }
+            _ => {}
+        },
+        Value::Array(items) => {
+            for (index, item) in items.iter().enumerate() {
+                path.push(Step::Index(index));
+                variables(item, secrets, path, warnings);
+                path.pop();
+            }
+        }
+        Value::Object(map) => {
+            for (key, item) in map {
+                path.push(Step::Key(key.clone()));
+                variables(item, secrets, path, warnings);
+                path.pop();
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Only the calls of durable tasks are made in the background, under a lease.
+fn timeouts(server: &Server, longest_call: Duration, path: &Path, warnings: &mut Vec<Problem>) {
+    if server.task_toolsets.is_empty() {
+        return;
+    }
+    for (key, given) in [
+        ("tool_call_timeout", server.tool_call_timeout),
+        ("session_init_timeout", server.session_init_timeout),
+    ] {
+        if given.is_some_and(|given| given > longest_call) {
+            let seconds = longest_call.as_secs();
+            let message =
+                format!("is longer than a lease allows: a status or cancel call ends after {seconds} s");
+            warnings.push(warning(&path.key(key), &message));
+        }
+    }
+}
+
+fn warning(path: &Path, message: &str) -> Problem {
+    Problem::new(Kind::Warning, path, message)
+}
+
+#[cfg(test)]
+mod tests;

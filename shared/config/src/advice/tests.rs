@@ -1,0 +1,72 @@
+use secrecy::SecretString;
+use serde_json::json;
+
+use super::*;
+
+/// Only `SET` is set.
+struct One;
+
+impl Secrets for One {
+    fn get(&self, name: &str) -> Option<SecretString> {
+        (name == "SET").then(|| SecretString::from("value"))
+    }
+}
+
+fn advice(entry: &Value) -> Vec<(String, String)> {
+    let document = Document::parse(json!({"mcpServers": {"a": entry}})).unwrap();
+    let advice = advise(&document, &One, Duration::from_secs(25));
+    assert!(advice.iter().all(|warning| warning.kind == Kind::Warning));
+    advice.into_iter().map(|warning| (warning.path, warning.message)).collect()
+}
+
+#[test]
+fn servers_that_cannot_be_connected_to_are_named() {
+    for (entry, why) in [
+        (json!({"type": "http"}), "no url"),
+        (json!({"type": "sse", "url": ""}), "no url"),
+        (json!({}), "no command"),
+        (json!({"type": "websocket"}), "not supported"),
+    ] {
+        let told = advice(&entry);
+        assert!(told.len() == 1 && told[0].0 == "mcpServers.a" && told[0].1.contains(why), "{told:?}");
+        let mut off = entry;
+        off["enabled"] = json!(false);
+        assert_eq!(advice(&off), [], "a disabled server is not used");
+    }
+}
+
+#[test]
+fn unset_variables_are_named_where_they_are_used() {
+    let told = advice(&json!({
+        "type": "http", "url": "$URL", "headers": {"A": "$SET", "B": "$NOT_B"}, "description": "$5 or $WORDS",
+        "oauth": {"token_url": "https://idp", "client_secret": "$NOT_C"}, "user_auth": {"users": {"u": "$NOT_D"}},
+        "extra": "$NOT_E",
+    }));
+    let paths: Vec<_> = told.iter().map(|(path, _)| path.trim_start_matches("mcpServers.a.")).collect();
+    assert_eq!(paths, ["url", "headers.B", "oauth.client_secret", "user_auth.users.u"]);
+    assert!(told[1].1.contains("NOT_B is not set here"));
+}
+
+#[test]
+fn braces_inside_a_value_are_told_without_the_value() {
+    let told = advice(
+        &json!({"command": "c", "args": ["--key=${CANARY}"], "env": {"A": "CANARY ${X}", "B": "$$x"}}),
+    );
+    assert_eq!(
+        told.iter().map(|(path, _)| path.as_str()).collect::<Vec<_>>(),
+        ["mcpServers.a.args[0]", "mcpServers.a.env.A"]
+    );
+    assert!(told.iter().all(|(_, message)| !message.contains("CANARY")));
+}
+
+#[test]
+fn a_limit_longer_than_a_lease_is_told_for_servers_with_tasks() {
+    let toolsets = json!([{"name": "n", "submit_tool": "a", "status_tool": "b", "cancel_tool": "c"}]);
+    let entry = |call: u64, init: u64| json!({"command": "c", "task_toolsets": toolsets, "tool_call_timeout": call, "session_init_timeout": init});
+    assert_eq!(advice(&entry(25, 25)), []);
+    let told = advice(&entry(26, 0));
+    assert_eq!(told[0].0, "mcpServers.a.tool_call_timeout");
+    assert!(told.len() == 1 && told[0].1.contains("25 s"), "{told:?}");
+    assert_eq!(advice(&entry(1, 300))[0].0, "mcpServers.a.session_init_timeout");
+    assert_eq!(advice(&json!({"command": "c", "tool_call_timeout": 300})), []);
+}
