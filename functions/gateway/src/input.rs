@@ -1,5 +1,7 @@
 //! Reading a request: what does not fit is a 4xx that says what and where, never a 500.
 
+mod context;
+
 use axum::body::Bytes;
 use axum::extract::rejection::BytesRejection;
 use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
@@ -8,6 +10,8 @@ use http::request::Parts;
 use pudu_domain::{TaskId, ThreadId};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
+
+pub(crate) use context::Context;
 
 use crate::error::Failure;
 use crate::state::Gateway;

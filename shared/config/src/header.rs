@@ -1,6 +1,10 @@
 //! Which header names and values may be sent (reference 5.2). The one predicate for static headers, OAuth values,
 //! per-user and per-request credentials. Never shows the value: a transport error would echo it to a model.
 
+mod set;
+
+pub use set::{Headers, IllegalHeader};
+
 /// Why a header value may not be sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Illegal {

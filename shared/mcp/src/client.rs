@@ -3,6 +3,7 @@
 //! One deadline covers finding the era, connecting, the handshake and the call. What fails before the call itself is
 //! sent is [`CallFault::NotSent`](pudu_app::ports::CallFault::NotSent): it is then certain that nothing runs there.
 
+mod call;
 mod era;
 mod link;
 mod list;
@@ -16,12 +17,13 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use pudu_app::ports::{CallError, Caller, Listing, McpClient, ToolCall};
 use pudu_config::{Secrets, Server};
-use serde_json::{Map, Value};
+use serde_json::Value;
 use tokio::time::{Instant, timeout_at};
 
 pub use era::{Era, EraMemory, ProcessMemory};
 
 use crate::egress::Egress;
+use crate::interceptor::Interceptors;
 use crate::stateless::Ids;
 use crate::target::Target;
 use crate::wire::{Failure, Wire};
@@ -44,6 +46,7 @@ pub struct Client {
     ids: Ids,
     secrets: Arc<dyn Secrets>,
     eras: Arc<dyn EraMemory>,
+    interceptors: Interceptors,
 }
 
 impl Client {
@@ -60,58 +63,64 @@ impl Client {
         eras: Arc<dyn EraMemory>,
     ) -> Result<Self, BuildError> {
         let wire = Wire::new(egress).map_err(BuildError)?;
-        Ok(Self { wire, ids: Ids::default(), secrets, eras })
+        Ok(Self { wire, ids: Ids::default(), secrets, eras, interceptors: Interceptors::default() })
     }
 
-    /// Runs `job` in one conversation, within `limit`.
+    /// The same client, whose servers may name these interceptors.
+    #[must_use]
+    pub fn with_interceptors(mut self, interceptors: Interceptors) -> Self {
+        self.interceptors = interceptors;
+        self
+    }
+
+    /// Runs `job` in one conversation, until `until`. `sent` becomes true when its first request is about to be sent.
     async fn converse<T: Send>(
         &self,
-        server: &Server,
-        limit: Duration,
+        target: &Target,
+        until: Instant,
+        sent: &Arc<AtomicBool>,
         job: impl for<'l> FnOnce(&'l Link<'_>, &'l Target) -> BoxFuture<'l, Result<T, Failure>> + Send,
-    ) -> Result<T, CallError> {
-        let target = Target::of(server, self.secrets.as_ref())?;
-        let limit = limit.min(LONGEST);
-        let deadline = Instant::now() + limit;
-        let sent = Arc::new(AtomicBool::new(false));
+    ) -> Result<T, Failure> {
+        let limit = until.duration_since(Instant::now());
         let work = async {
-            let link = Link::open(self, &target, limit, Arc::clone(&sent)).await?;
-            let answer = job(&link, &target).await;
+            let link = Link::open(self, target, limit, Arc::clone(sent)).await?;
+            let answer = job(&link, target).await;
             Ok((link, answer))
         };
-        let outcome = match timeout_at(deadline, work).await {
+        let outcome = match timeout_at(until, work).await {
             Ok(Ok((link, answer))) => {
                 // After the answer: a server that is slow to end a session must not cost it.
-                link.close(CLOSE_LIMIT.min(deadline.duration_since(Instant::now()))).await;
+                link.close(CLOSE_LIMIT.min(until.duration_since(Instant::now()))).await;
                 answer
             }
             Ok(Err(failure)) => Err(failure),
             Err(_) => Err(Failure::timeout(limit)),
         };
-        outcome.map_err(|failure| {
-            let failure = if sent.load(Ordering::Acquire) { failure } else { failure.before_sending() };
-            target.error(&failure)
-        })
+        outcome.map_err(
+            |failure| {
+                if sent.load(Ordering::Acquire) { failure } else { failure.before_sending() }
+            },
+        )
     }
 }
 
 #[async_trait]
 impl McpClient for Client {
     async fn list_tools(&self, server: &Server, limit: Duration) -> Result<Listing, CallError> {
-        self.converse(server, limit, |link, target| list::all(link, target).boxed()).await
+        let target = Target::of(server, self.secrets.as_ref())?;
+        let until = Instant::now() + limit.min(LONGEST);
+        let sent = Arc::new(AtomicBool::new(false));
+        let listing = self.converse(&target, until, &sent, |link, target| list::all(link, target).boxed());
+        listing.await.map_err(|failure| target.error(&failure))
     }
 
     async fn call_tool(
         &self,
         server: &Server,
-        _caller: &Caller,
+        caller: &Caller,
         call: ToolCall,
         limit: Duration,
     ) -> Result<Value, CallError> {
-        let params = Map::from_iter([
-            ("name".to_owned(), Value::String(call.tool)),
-            ("arguments".to_owned(), Value::Object(call.arguments)),
-        ]);
-        self.converse(server, limit, |link, _| link.request("tools/call", params).boxed()).await
+        call::call(self, server, caller, call, Instant::now() + limit.min(LONGEST)).await
     }
 }

@@ -6,6 +6,8 @@
 
 mod client;
 mod egress;
+mod credentials;
+mod interceptor;
 mod ordinary;
 #[cfg_attr(not(test), expect(dead_code, reason = "the two transports that stand on it follow"))]
 mod pipe;
@@ -17,6 +19,7 @@ mod wire;
 
 pub use client::{BuildError, Client, Era, EraMemory, ProcessMemory};
 pub use egress::{Class, Egress, EgressError, Refusal};
+pub use interceptor::{FactoryError, Interceptor, Interceptors, Next, Request, TraceContext};
 pub use ordinary::OrdinaryTools;
 pub use redact::{MAX_ERROR_CHARS, Redactor};
 

@@ -48,8 +48,8 @@ impl OrdinaryTools {
         self.client.call_tool(server, caller, asked(tool, arguments), limit).await
     }
 
-    fn redactor(&self, server: &Server) -> Redactor {
-        Redactor::of(server, self.secrets.as_ref())
+    fn redactor(&self, server: &Server, caller: &Caller) -> Redactor {
+        Redactor::of_call(server, caller, self.secrets.as_ref())
     }
 }
 
@@ -73,8 +73,8 @@ impl TaskDriver for OrdinaryTools {
     ) -> Result<Submission, SubmitError> {
         let tools = DriverData::read(data).map_err(SubmitError::Refused)?;
         match self.client.call_tool(server, caller, asked(&tools.submit, arguments), limit).await {
-            Ok(result) => submit::read(&tools.submit, &result, &self.redactor(server)),
-            Err(error) => Err(unsent(&error)),
+            Ok(result) => submit::read(&tools.submit, &result, &self.redactor(server, caller)),
+            Err(error) => Err(unsent(error)),
         }
     }
 
@@ -88,7 +88,9 @@ impl TaskDriver for OrdinaryTools {
     ) -> Result<Snapshot, DriverError> {
         let tools = DriverData::read(data).map_err(DriverError::Violation)?;
         match self.ask(server, caller, &tools.status, remote.as_str(), limit).await {
-            Ok(result) => status::read(&tools.status, &result, remote.as_str(), &self.redactor(server)),
+            Ok(result) => {
+                status::read(&tools.status, &result, remote.as_str(), &self.redactor(server, caller))
+            }
             Err(error) => Err(unanswered(&error)),
         }
     }
@@ -103,18 +105,19 @@ impl TaskDriver for OrdinaryTools {
     ) -> Result<Snapshot, DriverError> {
         let tools = DriverData::read(data).map_err(DriverError::Violation)?;
         match self.ask(server, caller, &tools.cancel, handle, limit).await {
-            Ok(result) => cancel::read(&tools.cancel, &result, handle, &self.redactor(server)),
+            Ok(result) => cancel::read(&tools.cancel, &result, handle, &self.redactor(server, caller)),
             Err(error) => Err(unanswered(&error)),
         }
     }
 }
 
 /// A submission whose call failed: only a call that certainly did nothing counts as refused.
-fn unsent(error: &CallError) -> SubmitError {
+fn unsent(error: CallError) -> SubmitError {
     match error.fault {
-        CallFault::NotSent | CallFault::Refused | CallFault::Config | CallFault::Denied => {
+        CallFault::NotSent | CallFault::Refused | CallFault::Config => {
             SubmitError::Refused(error.to_string())
         }
+        CallFault::Denied => SubmitError::Denied(error),
         CallFault::Timeout | CallFault::Broken | CallFault::Protocol | CallFault::Violation => {
             SubmitError::Unknown(error.to_string())
         }

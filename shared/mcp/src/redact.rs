@@ -1,18 +1,20 @@
 //! The one place through which every text that leaves this crate goes: known secrets out, control characters out, and
 //! a bound on the length.
 //!
-//! It knows the secrets of one server entry: header values and their parts, user info and query of the URL. A server
-//! that echoes the credential it was sent (many print the `Authorization` header into their errors) does not leak it.
+//! It knows the secrets of one server entry (header values and their parts, user info and query of the URL) and of one
+//! call: what its user and its request brought. A server that echoes the credential it was sent (many print the `Authorization` header into their errors) does not leak it.
 
 use std::fmt;
 
 use http::HeaderMap;
 use percent_encoding::percent_decode_str;
+use pudu_app::ports::Caller;
 use pudu_config::{Secrets, Server};
 use pudu_domain::text::first_chars;
 use secrecy::{ExposeSecret, SecretString};
 use url::Url;
 
+use crate::credentials;
 use crate::target::Target;
 
 /// Most characters of any error text.
@@ -37,12 +39,13 @@ impl Redactor {
         Target::of(server, secrets).map(|target| target.redactor).unwrap_or_default()
     }
 
+    /// The redactor of one call: it also knows what its user and its request brought.
+    pub fn of_call(server: &Server, caller: &Caller, secrets: &dyn Secrets) -> Self {
+        Self::of(server, secrets).and(&credentials::known(server, caller, secrets))
+    }
+
     pub(crate) fn new(url: &Url, headers: &HeaderMap) -> Self {
-        let mut found: Vec<String> = Vec::new();
-        for value in headers.values().filter_map(|value| value.to_str().ok()) {
-            found.push(value.to_owned());
-            found.extend(parts(value).map(str::to_owned));
-        }
+        let mut found = of_headers(headers);
         for raw in [url.username(), url.password().unwrap_or_default(), url.query().unwrap_or_default()] {
             found.push(raw.to_owned());
             found.push(percent_decode_str(raw).decode_utf8_lossy().into_owned());
@@ -50,6 +53,26 @@ impl Redactor {
         found.extend(url.query_pairs().map(|(_, value)| value.into_owned()));
         let pairs = url.query().unwrap_or_default().split('&').filter_map(|pair| pair.split_once('='));
         found.extend(pairs.map(|(_, value)| value.to_owned()));
+        Self::default().with(found)
+    }
+
+    /// This one, which also knows the values of `headers` and their parts.
+    pub(crate) fn and_headers(&self, headers: &HeaderMap) -> Self {
+        self.with(of_headers(headers))
+    }
+
+    /// This one, which also knows `secrets` and their parts.
+    pub(crate) fn and(&self, secrets: &[SecretString]) -> Self {
+        let mut found = Vec::new();
+        for secret in secrets.iter().map(ExposeSecret::expose_secret) {
+            found.push(secret.to_owned());
+            found.extend(parts(secret).map(str::to_owned));
+        }
+        self.with(found)
+    }
+
+    fn with(&self, mut found: Vec<String>) -> Self {
+        found.extend(self.secrets.iter().map(|secret| secret.expose_secret().to_owned()));
         found.retain(|secret| !secret.trim().is_empty());
         found.sort_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
         found.dedup();
@@ -79,6 +102,12 @@ impl fmt::Debug for Redactor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Redactor({} secrets)", self.secrets.len())
     }
+}
+
+fn of_headers(headers: &HeaderMap) -> Vec<String> {
+    let values: Vec<&str> = headers.values().filter_map(|value| value.to_str().ok()).collect();
+    let parts = values.iter().copied().flat_map(parts).map(str::to_owned);
+    parts.chain(values.iter().copied().map(str::to_owned)).collect()
 }
 
 fn parts(value: &str) -> impl Iterator<Item = &str> {

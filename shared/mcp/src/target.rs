@@ -3,8 +3,8 @@
 use http::{HeaderMap, HeaderName, HeaderValue};
 use pudu_app::chain::Chain;
 use pudu_app::ports::{CallError, CallFault};
-use pudu_config::{Secrets, Server, Transport};
-use secrecy::ExposeSecret;
+use pudu_config::{Headers, Illegal, IllegalHeader, Secrets, Server, Transport};
+use secrecy::{ExposeSecret, SecretString};
 use serde_json::json;
 use url::Url;
 
@@ -33,6 +33,8 @@ pub(crate) struct Target {
     pub(crate) url: Url,
     pub(crate) headers: HeaderMap,
     pub(crate) redactor: Redactor,
+    /// The headers of the file, in its spelling.
+    fixed: Headers,
 }
 
 impl Target {
@@ -51,19 +53,29 @@ impl Target {
         let remote = server.remote(secrets).map_err(|error| refuse(Chain(&error).to_string()))?;
         let url =
             Url::parse(remote.url.expose_secret()).map_err(|_| refuse("'url' is not a URL".to_owned()))?;
-        let mut headers = HeaderMap::with_capacity(remote.headers.len());
-        for (name, value) in &remote.headers {
-            let illegal =
-                || refuse(format!("'headers.{name}' cannot be sent as a header; check its name and value"));
-            let header = HeaderName::from_bytes(name.as_bytes()).map_err(|_| illegal())?;
-            let mut value = HeaderValue::from_str(value.expose_secret()).map_err(|_| illegal())?;
-            value.set_sensitive(true);
-            if !OURS.contains(&header.as_str()) {
-                headers.insert(header, value);
-            }
-        }
+        let fixed: Headers = remote.headers.into_iter().collect();
+        let headers = map(&fixed).map_err(|error| refuse(format!("'headers': {error}; check its value")))?;
         let redactor = Redactor::new(&url, &headers);
-        Ok(Self { server: server.name.clone(), url, headers, redactor })
+        Ok(Self { server: server.name.clone(), url, headers, redactor, fixed })
+    }
+
+    /// The same, with these headers over those of the file (reference 5.3). Errors: one may not be sent; whoever set it did
+    /// not look, so it is told as a fault of the config.
+    pub(crate) fn with(&self, overrides: &Headers) -> Result<Self, CallError> {
+        let headers = map(&self.fixed.overlaid(overrides)).map_err(|error| CallError {
+            server: self.server.clone(),
+            fault: CallFault::Config,
+            message: self.redactor.text(&format!("an interceptor set what cannot be sent: {error}")),
+        })?;
+        let redactor = self.redactor.and_headers(&headers);
+        Ok(Self { headers, redactor, ..self.clone() })
+    }
+
+    /// The same, with more that no text may show.
+    #[must_use]
+    pub(crate) fn knowing(mut self, secrets: &[SecretString]) -> Self {
+        self.redactor = self.redactor.and(secrets);
+        self
     }
 
     /// The key under which the era of whatever listens there is remembered: a digest of scheme, host, port and path.
@@ -86,6 +98,27 @@ impl Target {
             message: self.redactor.text(&failure.message),
         }
     }
+
+    /// An error that was made elsewhere, as it may leave.
+    pub(crate) fn told(&self, error: CallError) -> CallError {
+        CallError { message: self.redactor.text(&error.message), ..error }
+    }
+}
+
+/// Headers as they are sent: legal, marked so that nothing prints their values, without what the protocol sets itself.
+fn map(headers: &Headers) -> Result<HeaderMap, IllegalHeader> {
+    headers.check()?;
+    let mut sent = HeaderMap::new();
+    for (name, value) in headers.iter() {
+        let header = HeaderName::from_bytes(name.as_bytes()).map_err(|_| IllegalHeader::Name)?;
+        let illegal = |_| IllegalHeader::Value { name: name.to_owned(), reason: Illegal::LineBreak };
+        let mut value = HeaderValue::from_str(value.expose_secret()).map_err(illegal)?;
+        value.set_sensitive(true);
+        if !OURS.contains(&header.as_str()) {
+            sent.insert(header, value);
+        }
+    }
+    Ok(sent)
 }
 
 impl AsRef<Redactor> for Target {

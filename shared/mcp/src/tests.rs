@@ -1,6 +1,7 @@
 //! The client against real servers over loopback: the SDK's own in every revision, and scripted ones that break the
 //! rules. Nothing waits by sleeping; what must not end is bounded by the client's own limit.
 
+mod chain;
 mod credentials;
 mod eras;
 mod faults;
@@ -8,6 +9,7 @@ pub(crate) mod host;
 mod lists;
 mod raw;
 mod sdk_peer;
+mod tiers;
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -3,26 +3,28 @@
 use axum::Json;
 use axum::extract::State;
 use pudu_app::catalog::{Catalogue, Role, ServerPart, ServerState};
-use pudu_app::ports::Caller;
+use pudu_app::ports::{Caller, RequestSecrets};
 use pudu_app::tools::Invoked;
 use pudu_domain::ThreadKey;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use crate::error::Failure;
-use crate::input::{Body, Shape, Thread, ToolName};
+use crate::input::{Body, Context, Shape, Thread, ToolName};
 use crate::state::Gateway;
 
 /// The body of a call.
-#[derive(Debug, Deserialize)]
+#[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Call {
     #[serde(default)]
     arguments: Map<String, Value>,
+    #[serde(default)]
+    context: Context,
 }
 
 impl Shape for Call {
-    const EXPECTED: &'static str = r#"{"arguments": {…}}, the arguments an object, and nothing else"#;
+    const EXPECTED: &'static str = r#"{"arguments": {…}, "context": {"secrets": {…}}}, both optional, the arguments and the secrets objects (at most 64 secrets, of at most 8192 bytes each), and nothing else"#;
 }
 
 pub(super) async fn list(State(gateway): State<Gateway>) -> Result<Json<Value>, Failure> {
@@ -36,7 +38,8 @@ pub(super) async fn call(
     ToolName(name): ToolName,
     Body(call): Body<Call>,
 ) -> Result<Json<Value>, Failure> {
-    let caller = Caller::of(ThreadKey { user: gateway.user.clone(), thread });
+    let thread = ThreadKey { user: gateway.user.clone(), thread };
+    let caller = Caller { thread, secrets: RequestSecrets::Given(call.context.secrets.0) };
     let tools = gateway.tools.clone();
     // Tracked, not awaited in place: a caller that hangs up must not leave a submission half recorded.
     let running = gateway.calls.spawn(async move { tools.invoke(caller, &name, call.arguments).await });

@@ -7,7 +7,7 @@ use pudu_config::{Server, Toolset};
 use pudu_domain::{RemoteTaskId, Snapshot};
 use serde_json::{Map, Value};
 
-use super::Caller;
+use super::{CallError, Caller};
 
 /// A submission that the server took.
 #[derive(Debug, Clone, PartialEq)]
@@ -24,6 +24,9 @@ pub enum SubmitError {
     /// The server refused, or was never reached: nothing runs there.
     #[error("{0}")]
     Refused(String),
+    /// A credential is missing ([`CallFault::Denied`](super::CallFault::Denied)): nothing was sent.
+    #[error(transparent)]
+    Denied(CallError),
     /// The server may have started something; nobody knows its handle.
     #[error("{0}")]
     Unknown(String),

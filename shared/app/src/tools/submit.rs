@@ -77,6 +77,9 @@ impl Tools {
         match answer {
             Ok(submission) => self.track(attempt, submission, started_at).await,
             Err(SubmitError::Refused(message)) => self.refuse(attempt, Refusal::Refused(message)).await,
+            Err(SubmitError::Denied(error)) => {
+                self.end(attempt, Refusal::Refused(error.to_string()), error.into()).await
+            }
             Err(SubmitError::Unknown(message)) => self.refuse(attempt, Refusal::Unknown(message)).await,
             Err(SubmitError::Violation { handle, message }) => {
                 let refusal = self.undo(&attempt, handle.as_deref(), message).await;
@@ -194,20 +197,27 @@ impl Tools {
         let refusal = Refusal::Refused(
             "the server answered with the handle of a task that is already tracked".to_owned(),
         );
-        let told = self.settle.held(attempt.task, &attempt.spec, Command::RecordRefusal(refusal)).await;
-        log_unrecorded(told);
-        Err(InvokeError::Duplicate { server })
+        self.end(attempt, refusal, InvokeError::Duplicate { server }).await
     }
 
-    /// Records that nothing came of it. If that fails too, recovery does it when the submitter's time is over.
     async fn refuse(&self, attempt: Attempt<'_>, refusal: Refusal) -> Result<Submitted, InvokeError> {
-        let command = Command::RecordRefusal(refusal.clone());
-        let error = match refusal {
+        let error = match refusal.clone() {
             Refusal::Refused(message) => {
                 InvokeError::NotTaken { server: attempt.server.name.clone(), message }
             }
             Refusal::Unknown(message) => attempt.uncertain(message),
         };
+        self.end(attempt, refusal, error).await
+    }
+
+    /// Records that nothing came of it. If that fails too, recovery does it when the submitter's time is over.
+    async fn end(
+        &self,
+        attempt: Attempt<'_>,
+        refusal: Refusal,
+        error: InvokeError,
+    ) -> Result<Submitted, InvokeError> {
+        let command = Command::RecordRefusal(refusal);
         log_unrecorded(self.settle.held(attempt.task, &attempt.spec, command).await);
         Err(error)
     }

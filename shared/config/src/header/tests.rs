@@ -1,3 +1,5 @@
+use secrecy::{ExposeSecret, SecretString};
+
 use super::*;
 
 #[test]
@@ -38,4 +40,46 @@ fn header_names_are_tokens() {
     for name in ["", "a b", "a:", "é", "a\n"] {
         assert!(!legal_name(name), "{name:?}");
     }
+}
+
+fn headers(all: &[(&str, &str)]) -> Headers {
+    all.iter().map(|(name, value)| ((*name).to_owned(), SecretString::from(*value))).collect()
+}
+
+fn shown(headers: &Headers) -> Vec<(&str, &str)> {
+    headers.iter().map(|(name, value)| (name, value.expose_secret())).collect()
+}
+
+#[test]
+fn vector_53_an_override_leaves_one_header_in_the_spelling_of_the_file() {
+    let fixed = headers(&[("X-First", "1"), ("authorization", "static")]);
+    let sent = fixed.overlaid(&headers(&[("Authorization", "Bearer new"), ("X-More", "2")]));
+    assert_eq!(shown(&sent), [("X-First", "1"), ("authorization", "Bearer new"), ("X-More", "2")]);
+    assert_eq!(shown(&fixed), [("X-First", "1"), ("authorization", "static")], "the base is as it was");
+}
+
+#[test]
+fn without_a_spelling_in_the_file_the_first_that_is_there_stays() {
+    let mut sent = Headers::default();
+    for (name, value) in [("AUTHORIZATION", "oauth"), ("Authorization", "user"), ("authorization", "request")]
+    {
+        sent.set(name, SecretString::from(value));
+    }
+    assert_eq!(shown(&sent), [("AUTHORIZATION", "request")]);
+    assert_eq!(sent.get("authorization").map(ExposeSecret::expose_secret), Some("request"));
+}
+
+#[test]
+fn vector_51_what_may_not_be_sent_is_named_without_its_value() {
+    let told = |name, value| headers(&[(name, value)]).check().unwrap_err().to_string();
+    let text = told("X-Key", "hidden\nvalue");
+    assert!(text.contains("X-Key") && text.contains("line break") && !text.contains("hidden"), "{text}");
+    let text = told("X-Key: hidden", "value");
+    assert!(!text.contains("hidden"), "{text}");
+    assert_eq!(headers(&[("X-Key", ""), ("b", "a\tb")]).check(), Ok(()));
+}
+
+#[test]
+fn debug_of_headers_shows_names_only() {
+    assert_eq!(format!("{:?}", headers(&[("X-Key", "hidden")])), r#"{"X-Key"}"#);
 }
