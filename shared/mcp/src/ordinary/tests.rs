@@ -136,10 +136,13 @@ async fn a_failed_submit_is_refused_only_when_nothing_can_run() {
         (CallFault::Protocol, false),
     ] {
         let error = CallError { server: "peer".into(), fault, message: "why".into() };
-        let (_, driver) = scripted(Err(error));
+        let (_, driver) = scripted(Err(error.clone()));
         let text = "server 'peer': why".to_owned();
-        let expected =
-            if refused { SubmitError::Refused(text.clone()) } else { SubmitError::Unknown(text.clone()) };
+        let expected = match (fault, refused) {
+            (CallFault::Denied, _) => SubmitError::Denied(error),
+            (_, true) => SubmitError::Refused(text.clone()),
+            (_, false) => SubmitError::Unknown(text.clone()),
+        };
         assert_eq!(driver.submit(&server(), &caller(), &data(), Map::new(), LIMIT).await, Err(expected));
         let retry = Err(if fault == CallFault::Violation {
             DriverError::Violation(text)
