@@ -3,6 +3,7 @@
 mod bad_input;
 mod canary;
 mod config;
+mod credentials;
 mod random;
 mod tasks;
 mod tools;

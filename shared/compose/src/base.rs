@@ -8,7 +8,7 @@ use pudu_app::ports::{Clock, ConfigSource, Random, SealKeys, Vault};
 use pudu_app::wiring::Ports;
 use pudu_config::Secrets;
 use pudu_dynamo::Table;
-use pudu_mcp::{BuildError, Client, Egress, OrdinaryTools};
+use pudu_mcp::{BuildError, Client, Egress, Interceptors, OrdinaryTools};
 
 /// What compositions differ in.
 #[derive(Clone)]
@@ -33,7 +33,8 @@ pub struct Base {
 pub fn ports(base: Base) -> Result<Ports, BuildError> {
     let Base { table, config, keys, secrets, egress, clock, random } = base;
     let view: Arc<dyn Secrets> = secrets.clone();
-    let mcp = Arc::new(Client::new(Arc::clone(&view), egress)?);
+    let interceptors = Interceptors::shipped(Arc::clone(&random));
+    let mcp = Arc::new(Client::new(Arc::clone(&view), egress)?.with_interceptors(interceptors));
     let ordinary = OrdinaryTools::new(mcp.clone(), view);
     let config = config.unwrap_or_else(|| {
         Arc::new(TableSource::new(table.clone(), keys.clone(), clock.clone(), random.clone()))

@@ -5,8 +5,8 @@
 //! ([`Redactor`]) and is bounded; a call is sent at most once; nothing here waits longer than its caller allows.
 
 mod client;
-mod egress;
 mod credentials;
+mod egress;
 mod interceptor;
 mod ordinary;
 #[cfg_attr(not(test), expect(dead_code, reason = "the two transports that stand on it follow"))]

@@ -34,7 +34,7 @@ pub(crate) struct Target {
     pub(crate) headers: HeaderMap,
     pub(crate) redactor: Redactor,
     /// The headers of the file, in its spelling.
-    fixed: Headers,
+    pub(crate) fixed: Headers,
 }
 
 impl Target {

@@ -66,14 +66,12 @@ pub(super) async fn call(
     let end = Sending { client, target: &target, until, sent: Arc::clone(&sent) };
     let ToolCall { tool, arguments, .. } = call;
     let request = Request { server, caller, tool, arguments, headers: pudu_config::Headers::default() };
-    match timeout_at(until, Next::new(&chain, &end).call(request)).await {
+    if let Ok(answer) = timeout_at(until, Next::new(&chain, &end).call(request)).await {
         // An interceptor may have put anything into its error.
-        Ok(answer) => answer.map_err(|error| target.told(error)),
-        // The sending has the same limit and is asked first, so this is an interceptor that takes too long.
-        Err(_) => {
-            let failure = Failure::timeout(limit);
-            let begun = sent.load(Ordering::Acquire);
-            Err(target.error(&if begun { failure } else { failure.before_sending() }))
-        }
+        return answer.map_err(|error| target.told(error));
     }
+    // The sending has the same limit and is asked first, so this is an interceptor that takes too long.
+    let failure = Failure::timeout(limit);
+    let begun = sent.load(Ordering::Acquire);
+    Err(target.error(&if begun { failure } else { failure.before_sending() }))
 }

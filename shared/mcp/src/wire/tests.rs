@@ -16,7 +16,13 @@ fn target(url: &str) -> Target {
     let url = Url::parse(url).unwrap();
     let mut headers = HeaderMap::new();
     headers.insert("authorization", HeaderValue::from_static("Bearer canary"));
-    Target { server: "peer".to_owned(), redactor: Redactor::new(&url, &headers), url, headers }
+    Target {
+        server: "peer".to_owned(),
+        redactor: Redactor::new(&url, &headers),
+        url,
+        headers,
+        fixed: pudu_config::Headers::default(),
+    }
 }
 
 /// A lookup that answers with the next of these each time, and counts how often it was asked.
