@@ -6,7 +6,7 @@ use std::time::Duration;
 use pudu_app::configs::TableSource;
 use pudu_app::drivers::Drivers;
 use pudu_app::limits::Limits;
-use pudu_app::ports::{McpClient, TaskDriver};
+use pudu_app::ports::{McpClient, TaskDriver, Vault};
 use pudu_app::wiring::{Ports, Wiring};
 use pudu_config::NoSecrets;
 use pudu_domain::Policy;
@@ -15,6 +15,17 @@ use pudu_testkit::{FakeServer, FakeTable, FixedKeys, Gate, SeededRandom, Virtual
 
 /// The wiring of one process. It does not linger, so that a tick ends when nothing is due.
 pub fn wired(clock: VirtualClock, table: &FakeTable, server: &FakeServer, gate: &Gate) -> Wiring {
+    wired_with(clock, table, server, gate, Arc::new(NoSecrets))
+}
+
+/// The same, with variables.
+pub fn wired_with(
+    clock: VirtualClock,
+    table: &FakeTable,
+    server: &FakeServer,
+    gate: &Gate,
+    secrets: Arc<dyn Vault>,
+) -> Wiring {
     let store = Arc::new(table.store(Arc::new(clock), gate.clone()));
     let driver: Arc<dyn TaskDriver> = Arc::new(server.driver());
     let client: Arc<dyn McpClient> = Arc::new(server.client());
@@ -25,7 +36,7 @@ pub fn wired(clock: VirtualClock, table: &FakeTable, server: &FakeServer, gate: 
         due: store.clone(),
         config: Arc::new(TableSource::new(store, keys.clone(), Arc::new(clock), random.clone())),
         keys,
-        secrets: Arc::new(NoSecrets),
+        secrets,
         mcp: client,
         drivers: Drivers::new(vec![Arc::new(Gated::new(driver, gate.clone()))]),
         clock: Arc::new(clock),

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use acceptance::{ExampleServer, Function, Start};
+use acceptance::{ExampleServer, Function, ParameterStore, Start};
 use pudu::engine::{Endpoint, Engine};
 use pudu::workers::tick;
 use pudu_dynamo::schema;
@@ -17,6 +17,7 @@ const TABLE: &str = "pudu-lambda";
 const GATEWAY: &str = "pudu-gateway";
 const POLLER: &str = "pudu-task-poller";
 const NOTIFIER: &str = "pudu-notifier";
+const PREFIX: &str = "/pudu/test";
 
 /// The template's longest time limit.
 const TIMEOUT: Duration = Duration::from_secs(180);
@@ -44,7 +45,9 @@ impl Cloud {
 
     fn table_and_key(&self) -> Vec<(&'static str, String)> {
         let file = self.folder.path().join("seal.key").to_str().unwrap().to_owned();
-        [self.table(), vec![(settings::SEAL_KEY_FILE, file)]].concat()
+        // Servers of a test are on loopback, which the cloud's egress rule must open like any private network.
+        let more = vec![(settings::SEAL_KEY_FILE, file), (settings::EGRESS_ALLOW, "127.0.0.0/8".to_owned())];
+        [self.table(), more].concat()
     }
 
     async fn start(&self, package: &str, environment: Vec<(&'static str, String)>) -> Function {
@@ -113,6 +116,59 @@ async fn the_functions_do_the_whole_job() {
     for function in [&gateway, &poller, &notifier] {
         let log = function.log();
         assert!(!log.contains("canary-of-the-functions") && !log.contains("\"ERROR\""), "{log}");
+    }
+}
+
+/// Both functions that call servers read `$VAR` from the parameter store, and only there, and only what the config names.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_variable_is_the_parameter_of_its_name_and_never_the_functions_environment() {
+    let cloud = Cloud::new().await;
+    let example = ExampleServer::start(cloud.folder.path(), Arc::new(SystemClock)).await;
+    let store = ParameterStore::start(PREFIX).await;
+    store.put("/pudu/test/EXAMPLE_URL", &example.url());
+    store.put("/pudu/test/EXAMPLE_TOKEN", "canary-of-the-parameters");
+    store.put("/pudu/test/NOT_NAMED", "canary-of-the-parameters");
+    let environment = || {
+        let parameters = [
+            (settings::PARAMETER_PREFIX, PREFIX.to_owned()),
+            ("AWS_ENDPOINT_URL_SSM", store.url()),
+            ("ONLY_IN_THE_ENVIRONMENT", example.url()),
+        ];
+        [cloud.table_and_key(), parameters.to_vec()].concat()
+    };
+    let mut gateway = cloud.start(GATEWAY, environment()).await;
+
+    let toolset = json!({"name": "report", "submit_tool": "submit_report", "status_tool": "get_report_status", "cancel_tool": "cancel_report"});
+    let entry = json!({
+        "type": "http", "url": "$EXAMPLE_URL", "headers": {"X-Token": "$EXAMPLE_TOKEN"}, "task_toolsets": [toolset],
+    });
+    let environments = json!({"type": "http", "url": "$ONLY_IN_THE_ENVIRONMENT"});
+    let put = json!({"mcp_servers": {"example": entry, "environments": environments}});
+    let (status, shown) = gateway.request("PUT", "/api/mcp/config", Some(&put)).await;
+    assert_eq!((status, &shown["mcp_servers"]["example"]["url"]), (200, &json!("$EXAMPLE_URL")), "{shown}");
+    assert_eq!(shown["mcp_servers"]["example"]["headers"]["X-Token"], "$EXAMPLE_TOKEN");
+
+    let call = json!({"arguments": {"text": "deer"}});
+    let (status, echoed) = gateway.request("POST", "/api/threads/t1/tools/example_echo", Some(&call)).await;
+    assert_eq!((status, &echoed["structuredContent"]["text"]), (200, &json!("deer")), "{echoed}");
+    let (_, tools) = gateway.request("GET", "/api/tools", None).await;
+    let text = tools["servers"]["environments"].to_string();
+    assert!(text.contains("ONLY_IN_THE_ENVIRONMENT is not set"), "{tools}");
+
+    let call = json!({"arguments": {"title": "Deer", "duration_seconds": 1}});
+    let path = "/api/threads/t1/tools/example_submit_report";
+    assert_eq!(gateway.request("POST", path, Some(&call)).await.0, 200);
+    let mut poller = cloud.start(POLLER, environment()).await;
+    let report = poller.invoke(scheduled(POLLER), TIMEOUT).await;
+    assert_eq!(report, json!({"worked": 1, "refused": 0, "failed": 0, "scans_failed": 0}));
+
+    let names =
+        ["EXAMPLE_TOKEN", "EXAMPLE_URL", "ONLY_IN_THE_ENVIRONMENT"].map(|name| format!("{PREFIX}/{name}"));
+    let asked = store.asked();
+    assert!(asked.len() == 2 && asked.iter().all(|request| *request == names), "once by each: {asked:?}");
+    for function in [&gateway, &poller] {
+        let log = function.log();
+        assert!(!log.contains("canary-of-the-parameters") && !log.contains("\"ERROR\""), "{log}");
     }
 }
 

@@ -13,6 +13,7 @@ mod conformance;
 mod http;
 mod kms;
 mod lambda;
+mod parameters;
 mod peers;
 mod poller;
 mod simulation;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use acceptance::ports::wired;
+use acceptance::ports::{wired, wired_with};
 use pudu_app::deadline::Deadline;
 use pudu_app::ports::{Caller, Clock};
 use pudu_app::worker::Report;
@@ -13,7 +13,7 @@ use pudu_domain::{Lane, Status, TaskKey};
 use pudu_testkit::gate::{Call, Open};
 use pudu_testkit::server::{Plan, Request};
 use pudu_testkit::table::StoredTask;
-use pudu_testkit::{FakeServer, FakeTable, Fate, Gate, Trace, VirtualClock, fixture};
+use pudu_testkit::{FakeServer, FakeTable, FakeVault, Fate, Gate, Trace, VirtualClock, fixture};
 use serde_json::{Map, Value, json};
 
 /// One tracked task that is due, and a poller whose calls go wrong as a script says.
@@ -58,6 +58,14 @@ impl Bench {
         self.server.log().iter().filter(|asked| asked.what == Request::Status).count()
     }
 
+    /// One tick of `seconds` in which nothing but the variables can go wrong.
+    async fn tick_with(&self, seconds: u64, vault: &FakeVault) -> Report {
+        let secrets = Arc::new(vault.clone());
+        let wiring = wired_with(self.clock, &self.table, &self.server, &self.gate(Open), secrets);
+        let deadline = Deadline::at(self.clock.now() + Duration::from_secs(seconds));
+        wiring.drain().run(Arc::new(wiring.poller()), deadline).await
+    }
+
     /// One tick of `seconds` with a script.
     async fn tick(&self, seconds: u64, script: impl FnMut(Call<'_>) -> Fate + Send + 'static) -> Report {
         let wiring = wired(self.clock, &self.table, &self.server, &self.gate(script));
@@ -84,6 +92,26 @@ async fn an_outage_of_ours_is_not_the_servers_failure() {
     bench.clock.sleep(Duration::from_secs(10)).await;
     assert_eq!(bench.tick(60, |_: Call<'_>| Fate::Pass).await.worked, 1);
     assert_eq!((bench.row().task.status(), bench.polls()), (Status::Working, 1));
+}
+
+/// So it is with a variable of its entry whose source is out of reach. One that is not set is the operator's, and shown.
+#[tokio::test(start_paused = true)]
+async fn a_variable_that_cannot_be_read_is_not_the_servers_failure() {
+    let bench = Bench::new().await;
+    let mut config = fixture::config();
+    config["mcpServers"][fixture::SERVER]["headers"] = json!({"Authorization": "$TOKEN"});
+    bench.configure(config).await;
+    let vault = FakeVault::default();
+    vault.down(true);
+    assert_eq!(bench.tick_with(12, &vault).await.worked, 0);
+    let row = bench.row().task;
+    assert_eq!((row.tracking.errors, row.durable.lease, bench.polls()), (0, None, 0));
+    let asked = vault.asked();
+    assert!(!asked.is_empty() && asked.iter().all(|names| names.iter().eq(["TOKEN"])), "{asked:?}");
+    vault.down(false);
+    vault.set("TOKEN", "sek");
+    bench.clock.sleep(Duration::from_secs(10)).await;
+    assert_eq!((bench.tick_with(60, &vault).await.worked, bench.polls()), (1, 1));
 }
 
 /// An outage of the table is not waited for: the tick fails, which an alarm sees, and the next one tries again.

@@ -51,9 +51,9 @@ def main() -> int:
 
     missed = 0
     if "--planted" in sys.argv[1:]:
-        for name, plant in planted.ERRORS.items():
+        for name, (section, plant) in planted.ERRORS.items():
             spoiled = copy.deepcopy(source)
-            plant(spoiled["Resources"])
+            plant(spoiled[section])
             caught = findings(spoiled)
             missed += not caught
             print(f"  planted {name}: {caught[0][:160] if caught else 'NOT FOUND'}")

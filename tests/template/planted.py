@@ -37,6 +37,10 @@ def _grant(role: str, action: str, resource: Any) -> Callable[[Resources], None]
     )
 
 
+def _parameters(path: str) -> dict[str, str]:
+    return {"Fn::Sub": "arn:${AWS::Partition}:ssm:${AWS::Region}:${AWS::AccountId}:parameter" + path}
+
+
 def _revoke(role: str, action: str) -> Callable[[Resources], None]:
     def plant(resources: Resources) -> None:
         kept = [
@@ -69,7 +73,7 @@ def _bucket_starts_poller(resources: Resources) -> None:
     }
 
 
-ERRORS: dict[str, Callable[[Resources], None]] = {
+_RESOURCE_ERRORS: dict[str, Callable[[Resources], None]] = {
     "plural of one": _set_tick("TaskPoller", ScheduleExpression="rate(1 minutes)"),
     "singular of two": _set_tick("Notifier", ScheduleExpression="rate(2 minute)"),
     "no such unit": _set_tick("Notifier", ScheduleExpression="rate(60 seconds)"),
@@ -115,6 +119,18 @@ ERRORS: dict[str, Callable[[Resources], None]] = {
     "index not granted": lambda resources: _of(resources, "NotifierRole")["Policies"][0]["PolicyDocument"].update(
         Statement=[row for row in _statements(resources, "NotifierRole") if row["Sid"] != "DueRows"]
     ),
+    "notifier reads parameters": _grant("NotifierRole", "ssm:GetParameters", _parameters("${ParameterPrefix}/${AWS::StackName}/*")),
+    "parameters of every stack": _grant("GatewayRole", "ssm:GetParameters", _parameters("${ParameterPrefix}/*")),
+    "every parameter": _grant("TaskPollerRole", "ssm:GetParameters", _parameters("/*")),
+    "a list of parameters": _grant("GatewayRole", "ssm:GetParametersByPath", _parameters("${ParameterPrefix}/${AWS::StackName}/*")),
+    "parameters that cannot be read": lambda resources: _of(resources, "TaskPollerRole")["Policies"][0]["PolicyDocument"].update(
+        Statement=[row for row in _statements(resources, "TaskPollerRole") if row["Sid"] != "Parameters"]
+    ),
+    "parameters of another prefix": lambda resources: _variables(resources, "Gateway").update(PUDU_PARAMETER_PREFIX="/pudu"),
+    "stdio whatever the operator says": lambda resources: _variables(resources, "TaskPoller").update(PUDU_STDIO="on"),
+    "networks open whatever the operator says": lambda resources: _variables(resources, "Gateway").update(
+        PUDU_EGRESS_ALLOW="10.0.0.0/8"
+    ),
     "managed policy": _set("NotifierRole", ManagedPolicyArns=["arn:aws:iam::aws:policy/AdministratorAccess"]),
     "table deleted with its stack": lambda resources: resources["Table"].update(DeletionPolicy="Delete"),
     "table not encrypted": lambda resources: _of(resources, "Table").pop("SSESpecification"),
@@ -132,4 +148,16 @@ ERRORS: dict[str, Callable[[Resources], None]] = {
     "words that nobody logs": _set("TaskPollerPutAside", FilterPattern='{ $.message = "a row was put away" }'),
     "count without an alarm": lambda resources: resources.pop("RowsPutAside"),
     "logs for ever": lambda resources: _of(resources, "GatewayLogs").pop("RetentionInDays"),
+}
+
+_PARAMETER_ERRORS: dict[str, Callable[[dict[str, Any]], None]] = {
+    "processes started by default": lambda parameters: parameters["Stdio"].update(Default="on"),
+    "networks open by default": lambda parameters: parameters["EgressAllow"].update(Default="10.0.0.0/8"),
+    "a prefix that the service keeps": lambda parameters: parameters["ParameterPrefix"].update(Default="/aws/pudu"),
+    "a parameter that nobody uses": lambda parameters: parameters.update(Forgotten={"Type": "String", "Default": ""}),
+}
+
+ERRORS = {
+    **{name: ("Resources", plant) for name, plant in _RESOURCE_ERRORS.items()},
+    **{name: ("Parameters", plant) for name, plant in _PARAMETER_ERRORS.items()},
 }

@@ -16,9 +16,23 @@ FUNCTIONS = {"Gateway": 60, "TaskPoller": 180, "Notifier": 60}
 
 SCHEDULED = {"TaskPoller", "Notifier"}
 
+PARAMETERS = "${ParameterPrefix}/${AWS::StackName}"
+"""The prefix under which `$VAR` is read: one per stack."""
+
+OF_SERVERS = {
+    "PUDU_SEAL_KMS_KEY": {"Fn::GetAtt": ["SealKey", "Arn"]},
+    "PUDU_PARAMETER_PREFIX": {"Fn::Sub": PARAMETERS},
+    "PUDU_EGRESS_ALLOW": {"Ref": "EgressAllow"},
+    "PUDU_STDIO": {"Ref": "Stdio"},
+}
+"""What a function is told that calls servers."""
+
+CLOSED = {"EgressAllow": "", "Stdio": "off"}
+"""What a deployment opens only when somebody says so."""
+
 ENVIRONMENT = {
-    "Gateway": {"PUDU_TABLE", "PUDU_LOG", "PUDU_SEAL_KMS_KEY"},
-    "TaskPoller": {"PUDU_TABLE", "PUDU_LOG", "PUDU_SEAL_KMS_KEY", "PUDU_LEASE_SECONDS"},
+    "Gateway": {"PUDU_TABLE", "PUDU_LOG", *OF_SERVERS},
+    "TaskPoller": {"PUDU_TABLE", "PUDU_LOG", "PUDU_LEASE_SECONDS", *OF_SERVERS},
     "Notifier": {"PUDU_TABLE", "PUDU_LOG", "PUDU_LEASE_SECONDS"},
 }
 
@@ -96,8 +110,18 @@ def functions(template: Template) -> Iterator[str]:
         # Only the scheduled functions claim rows by their lease; a submit's is bounded by the front door.
         if name in SCHEDULED and not (str(lease).isdigit() and 0 < int(lease) < properties.get("Timeout", 0)):
             yield f"{name}: a lease of {lease} s must end before the function does"
+        for key, value in properties.get("Environment", {}).get("Variables", {}).items():
+            if value != OF_SERVERS.get(key, value):
+                yield f"{name}: {key} is {value!r}, not {OF_SERVERS[key]!r}"
         if variables != ENVIRONMENT.get(name, set()):
             yield f"{name}: the environment is {sorted(variables)}, not {sorted(ENVIRONMENT.get(name, set()))}"
+
+
+def closed(template: Template) -> Iterator[str]:
+    parameters = template.get("Parameters", {})
+    for name, wanted in CLOSED.items():
+        if parameters.get(name, {}).get("Default") != wanted:
+            yield f"{name}: its default is {parameters.get(name, {}).get('Default')!r}, not {wanted!r}"
 
 
 def only_door(template: Template) -> Iterator[str]:
@@ -222,7 +246,7 @@ def wanted_grants(function: str) -> set[tuple[str, str]]:
     if function in SCHEDULED:
         wanted.add(("dynamodb:Query", "Table/index/due"))
     if function != "Notifier":
-        wanted |= {("kms:Decrypt", "SealKey"), ("kms:GenerateDataKey", "SealKey")}
+        wanted |= {("kms:Decrypt", "SealKey"), ("kms:GenerateDataKey", "SealKey"), ("ssm:GetParameters", "Parameters")}
     return wanted
 
 
@@ -241,6 +265,8 @@ def place(resource: Any) -> str:
     text = str(resource.get("Fn::Sub", "")) if isinstance(resource, dict) else str(resource)
     if text == "${Table.Arn}/index/due":
         return "Table/index/due"
+    if text == "arn:${AWS::Partition}:ssm:${AWS::Region}:${AWS::AccountId}:parameter" + PARAMETERS + "/*":
+        return "Parameters"
     if logs := re.fullmatch(r"arn:.*:log-group:\$\{(\w+)}:log-stream:\*", text):
         return logs.group(1)
     if isinstance(resource, dict) and "Fn::GetAtt" in resource:
@@ -254,7 +280,8 @@ def narrow(statement: dict[str, Any]) -> Iterator[str]:
     for action, resource in grants(statement):
         if "*" in action:
             yield f"the action {action} is a wildcard"
-        # Streams of one function's own log group are named by the runtime; `place` has taken those out.
+        # Streams of one function's own log group are named by the runtime, and the parameters of a stack by its operator; `place`
+        # has taken those out.
         if "*" in resource:
             yield f"the resource {resource} is a wildcard"
 
@@ -312,7 +339,7 @@ def metric_of(properties: dict[str, Any], namespace: str) -> tuple[str, str]:
     return str(properties.get(namespace)), str(properties.get("MetricName"))
 
 
-RULES = [functions, only_door, schedules, asynchronous_invocations, table, kept, roles, seal_key, watched, rows_put_aside]
+RULES = [functions, closed, only_door, schedules, asynchronous_invocations, table, kept, roles, seal_key, watched, rows_put_aside]
 
 
 def code_folders(source: Template, root: Path) -> Iterator[str]:

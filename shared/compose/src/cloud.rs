@@ -4,14 +4,13 @@ use std::sync::Arc;
 
 use pudu_app::limits::Limits;
 use pudu_app::wiring::Wiring;
-use pudu_config::NoSecrets;
 use pudu_domain::Policy;
 use pudu_dynamo::Table;
 use pudu_lambda::clock::SystemClock;
 use pudu_lambda::random::OsRandom;
-use pudu_lambda::settings::{SettingError, Settings};
-use pudu_lambda::{aws, seal_keys};
-use pudu_mcp::{BuildError, Egress};
+use pudu_lambda::settings::{EGRESS_ALLOW, SettingError, Settings};
+use pudu_lambda::{aws, parameters, seal_keys};
+use pudu_mcp::{BuildError, Egress, EgressError};
 
 use crate::base::{Base, ports};
 
@@ -29,6 +28,9 @@ pub enum ComposeError {
     /// It was told something else than it needs.
     #[error("the function's settings are not enough for it")]
     Setting(#[from] SettingError),
+    /// The networks that it may call are not networks.
+    #[error("the function's egress rule cannot be made; check {EGRESS_ALLOW}")]
+    Egress(#[from] EgressError),
     /// It cannot make HTTP requests.
     #[error("the function cannot call servers")]
     Client(#[from] BuildError),
@@ -41,8 +43,8 @@ pub async fn cloud(settings: &Settings, worker: &str) -> Result<Cloud, ComposeEr
     let dynamo = aws_sdk_dynamodb::Client::new(&aws);
     let table = Arc::new(Table::new(&dynamo, &settings.table, clock.clone(), random.clone()));
     let keys = seal_keys::from_settings(settings, &aws, table.clone(), random.clone())?;
-    let secrets = Arc::new(NoSecrets);
-    let egress = Egress::machine();
+    let secrets = parameters::from_settings(settings, &aws, clock.clone());
+    let egress = Egress::cloud(&settings.egress_allow, settings.runtime_api.as_deref())?;
     let ports = ports(Base { table: table.clone(), config: None, keys, secrets, egress, clock, random })?;
     let limits = Limits { lease: settings.lease, ..Limits::default() };
     let wiring = Wiring::new(ports, Policy::default(), limits, worker.to_owned());

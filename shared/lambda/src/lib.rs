@@ -1,5 +1,5 @@
 //! Glue between the platform and the use cases: the one reader of the environment, the real clock and random numbers,
-//! telemetry, the sealing key, the SDK's configuration, the deadline of an invocation.
+//! telemetry, the sealing key, parameters, the SDK's configuration, the deadline of an invocation.
 //!
 //! Used by every function and by the one-machine composition. It decides nothing about tasks.
 
@@ -7,6 +7,7 @@ pub mod aws;
 pub mod clock;
 pub mod deadline;
 pub mod env;
+pub mod parameters;
 pub mod random;
 pub mod seal_keys;
 pub mod settings;

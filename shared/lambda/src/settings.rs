@@ -1,8 +1,12 @@
 //! What a function is told by its environment: read once, before any I/O. template.yaml sets the same names (a test
 //! compares them).
 
+mod prefix;
+
 use std::path::PathBuf;
 use std::time::Duration;
+
+pub use prefix::ParameterPrefix;
 
 use crate::env::Source;
 
@@ -16,9 +20,19 @@ pub const SEAL_KMS_KEY: &str = "PUDU_SEAL_KMS_KEY";
 pub const SEAL_KEY_FILE: &str = "PUDU_SEAL_KEY_FILE";
 /// How long a claim is held, in seconds, 5 to 3600. Default 120.
 pub const LEASE_SECONDS: &str = "PUDU_LEASE_SECONDS";
+/// The prefix in the parameter store under which `$VAR` is read, such as `/pudu/prod`. Unset: no variable has a value.
+pub const PARAMETER_PREFIX: &str = "PUDU_PARAMETER_PREFIX";
+/// Private networks that servers may be in, such as `10.0.0.0/8`, separated by commas. Default: none.
+pub const EGRESS_ALLOW: &str = "PUDU_EGRESS_ALLOW";
+/// Whether servers of type `stdio` are started: `on` or `off`. Default `off`.
+pub const STDIO: &str = "PUDU_STDIO";
 
-/// Every name that a function reads.
-pub const NAMES: [&str; 5] = [TABLE, LOG, SEAL_KMS_KEY, SEAL_KEY_FILE, LEASE_SECONDS];
+/// Every name of ours that a function reads.
+pub const NAMES: [&str; 8] =
+    [TABLE, LOG, SEAL_KMS_KEY, SEAL_KEY_FILE, LEASE_SECONDS, PARAMETER_PREFIX, EGRESS_ALLOW, STDIO];
+
+/// Where the platform says that its Runtime API listens: nobody's server.
+const RUNTIME_API: &str = "AWS_LAMBDA_RUNTIME_API";
 
 /// A setting that is missing or wrong.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -50,6 +64,14 @@ pub struct Settings {
     pub seal: Option<SealSource>,
     /// How long a claim is held.
     pub lease: Duration,
+    /// Where `$VAR` is read; none when it is not read at all.
+    pub parameters: Option<ParameterPrefix>,
+    /// Private networks that are open, as they were written; whoever makes the egress rule reads them.
+    pub egress_allow: String,
+    /// Where the platform's Runtime API listens, when this process runs on the platform.
+    pub runtime_api: Option<String>,
+    /// Whether servers may be started as child processes.
+    pub stdio: bool,
 }
 
 impl Settings {
@@ -72,7 +94,16 @@ impl Settings {
             (Some(key), None) => Some(SealSource::Kms(key)),
             (None, file) => file.map(|path| SealSource::File(path.into())),
         };
-        Ok(Self { table, log, seal, lease: lease(source)? })
+        Ok(Self {
+            table,
+            log,
+            seal,
+            lease: lease(source)?,
+            parameters: parameters(source)?,
+            egress_allow: source.get(EGRESS_ALLOW).unwrap_or_default(),
+            runtime_api: source.get(RUNTIME_API),
+            stdio: stdio(source)?,
+        })
     }
 }
 
@@ -84,6 +115,20 @@ fn lease(source: &dyn Source) -> Result<Duration, SettingError> {
             name: LEASE_SECONDS,
             problem: "must be a whole number from 5 to 3600".to_owned(),
         }),
+    }
+}
+
+fn parameters(source: &dyn Source) -> Result<Option<ParameterPrefix>, SettingError> {
+    let parse = |text: String| ParameterPrefix::parse(&text);
+    let parsed = source.get(PARAMETER_PREFIX).map(parse).transpose();
+    parsed.map_err(|problem| SettingError { name: PARAMETER_PREFIX, problem })
+}
+
+fn stdio(source: &dyn Source) -> Result<bool, SettingError> {
+    match source.get(STDIO).as_deref() {
+        None | Some("off") => Ok(false),
+        Some("on") => Ok(true),
+        Some(_) => Err(SettingError { name: STDIO, problem: "must be on or off".to_owned() }),
     }
 }
 
@@ -101,15 +146,21 @@ mod tests {
     fn only_the_table_is_required() {
         let settings = read(&[(TABLE, "pudu")]).unwrap();
         assert_eq!((settings.lease.as_secs(), settings.seal), (120, None));
+        assert_eq!((settings.parameters, settings.egress_allow.as_str(), settings.stdio), (None, "", false));
         assert_eq!(read(&[]).unwrap_err().name, TABLE);
         assert_eq!(read(&[(TABLE, "")]).unwrap_err().name, TABLE);
     }
 
     #[test]
     fn wrong_values_name_the_variable() {
-        for (name, value) in
-            [(LOG, "loud"), (LEASE_SECONDS, "4"), (LEASE_SECONDS, "3601"), (LEASE_SECONDS, "2m")]
-        {
+        for (name, value) in [
+            (LOG, "loud"),
+            (LEASE_SECONDS, "4"),
+            (LEASE_SECONDS, "3601"),
+            (LEASE_SECONDS, "2m"),
+            (PARAMETER_PREFIX, "pudu"),
+            (STDIO, "true"),
+        ] {
             assert_eq!(read(&[(TABLE, "pudu"), (name, value)]).unwrap_err().name, name, "{value}");
         }
     }

@@ -15,6 +15,7 @@ pub mod server;
 pub mod sim;
 pub mod table;
 pub mod trace;
+mod vault;
 
 pub use clock::{ManualClock, VirtualClock};
 pub use gate::{Fate, Gate, Gated, Script};
@@ -24,6 +25,7 @@ pub use random::SeededRandom;
 pub use server::FakeServer;
 pub use table::{FakeStore, FakeTable};
 pub use trace::Trace;
+pub use vault::FakeVault;
 
 #[cfg(test)]
 mod tests;
