@@ -117,6 +117,11 @@ impl Function {
         ended.unwrap_or_else(|_| panic!("{} goes on\n{}", self.name, self.log())).unwrap()
     }
 
+    /// Where it asks for its work: what no server of a config may be.
+    pub fn runtime_api(&self) -> String {
+        format!("http://{}/2018-06-01/", self.api.address())
+    }
+
     /// What it has logged.
     pub fn log(&self) -> String {
         std::fs::read_to_string(&self.log).unwrap()

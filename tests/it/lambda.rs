@@ -43,11 +43,15 @@ impl Cloud {
         environment
     }
 
+    fn key(&self) -> (&'static str, String) {
+        (settings::SEAL_KEY_FILE, self.folder.path().join("seal.key").to_str().unwrap().to_owned())
+    }
+
+    /// What a function needs that calls servers. Those of a test are on loopback, which the cloud's egress rule must open like
+    /// any private network.
     fn table_and_key(&self) -> Vec<(&'static str, String)> {
-        let file = self.folder.path().join("seal.key").to_str().unwrap().to_owned();
-        // Servers of a test are on loopback, which the cloud's egress rule must open like any private network.
-        let more = vec![(settings::SEAL_KEY_FILE, file), (settings::EGRESS_ALLOW, "127.0.0.0/8".to_owned())];
-        [self.table(), more].concat()
+        let open = (settings::EGRESS_ALLOW, "127.0.0.0/8".to_owned());
+        [self.table(), vec![self.key(), open]].concat()
     }
 
     async fn start(&self, package: &str, environment: Vec<(&'static str, String)>) -> Function {
@@ -172,6 +176,34 @@ async fn a_variable_is_the_parameter_of_its_name_and_never_the_functions_environ
     }
 }
 
+/// What is private is called only if the operator opened its network; the function's own Runtime API never is.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn private_servers_are_called_only_when_their_network_is_open() {
+    let cloud = Cloud::new().await;
+    let example = ExampleServer::start(cloud.folder.path(), Arc::new(SystemClock)).await;
+    let put = json!({"mcp_servers": {"example": {"type": "http", "url": example.url()}}});
+    let call = json!({"arguments": {"text": "deer"}});
+    let path = "/api/threads/t1/tools/example_echo";
+    let open = (settings::EGRESS_ALLOW, "10.0.0.0/8, 127.0.0.0/8".to_owned());
+    for (more, answered) in
+        [(None, false), (Some((settings::EGRESS_ALLOW, "10.0.0.0/8".to_owned())), false), (Some(open), true)]
+    {
+        let environment = [cloud.table(), vec![cloud.key()], more.into_iter().collect()].concat();
+        let mut gateway = cloud.start(GATEWAY, environment).await;
+        assert_eq!(gateway.request("PUT", "/api/mcp/config", Some(&put)).await.0, 200);
+        let (status, body) = gateway.request("POST", path, Some(&call)).await;
+        assert_eq!(status == 200, answered, "{body}");
+        if answered {
+            let api = json!({"mcp_servers": {"api": {"type": "http", "url": gateway.runtime_api()}}});
+            assert_eq!(gateway.request("PUT", "/api/mcp/config", Some(&api)).await.0, 200);
+            let (_, tools) = gateway.request("GET", "/api/tools", None).await;
+            assert!(tools["servers"]["api"].to_string().contains("Runtime API"), "{tools}");
+        } else {
+            assert!(body.to_string().contains("egress"), "{body}");
+        }
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn bad_input_is_the_same_behind_a_function_url() {
     let cloud = Cloud::new().await;
@@ -186,7 +218,7 @@ async fn bad_input_is_the_same_behind_a_function_url() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_missing_setting_ends_the_process_with_its_name() {
+async fn a_setting_that_is_missing_or_wrong_ends_the_process_with_its_name() {
     let cloud = Cloud::new().await;
     let without_table = cloud.endpoint.environment().to_vec();
     for package in [GATEWAY, POLLER, NOTIFIER] {
@@ -197,6 +229,16 @@ async fn a_missing_setting_ends_the_process_with_its_name() {
             "{package}: {}",
             function.log()
         );
+    }
+    for (name, value) in [
+        (settings::EGRESS_ALLOW, "10.0.0.0/99"),
+        (settings::PARAMETER_PREFIX, "pudu"),
+        (settings::STDIO, "yes"),
+    ] {
+        let environment = [cloud.table(), vec![cloud.key(), (name, value.to_owned())]].concat();
+        let mut function = cloud.start(GATEWAY, environment).await;
+        let status = function.ended(Duration::from_secs(30)).await;
+        assert!(!status.success() && function.log().contains(name), "{name}: {}", function.log());
     }
     for package in [GATEWAY, POLLER] {
         let mut function = cloud.start(package, cloud.table()).await;

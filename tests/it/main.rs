@@ -21,3 +21,4 @@ mod story;
 mod submit;
 mod tidy;
 mod units;
+mod variables;

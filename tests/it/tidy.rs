@@ -21,6 +21,8 @@
 //! - AI-17: No crate has lints of its own: each takes the workspace's.
 //! - AI-18: There is no other test command than the README's: `.ci/run` runs that one.
 //! - AI-19: No invariant is only here: ARCHITECTURE.md has each of these sentences.
+//! - AI-20: No cloud function resolves `$VAR` from its environment: nothing that it is built of is a source of secrets and reads
+//!   the environment.
 
 mod arrows;
 mod documents;

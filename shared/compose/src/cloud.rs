@@ -8,7 +8,7 @@ use pudu_domain::Policy;
 use pudu_dynamo::Table;
 use pudu_lambda::clock::SystemClock;
 use pudu_lambda::random::OsRandom;
-use pudu_lambda::settings::{EGRESS_ALLOW, SettingError, Settings};
+use pudu_lambda::settings::{EGRESS_ALLOW, RUNTIME_API, SettingError, Settings};
 use pudu_lambda::{aws, parameters, seal_keys};
 use pudu_mcp::{BuildError, Egress, EgressError};
 
@@ -28,9 +28,6 @@ pub enum ComposeError {
     /// It was told something else than it needs.
     #[error("the function's settings are not enough for it")]
     Setting(#[from] SettingError),
-    /// The networks that it may call are not networks.
-    #[error("the function's egress rule cannot be made; check {EGRESS_ALLOW}")]
-    Egress(#[from] EgressError),
     /// It cannot make HTTP requests.
     #[error("the function cannot call servers")]
     Client(#[from] BuildError),
@@ -44,9 +41,19 @@ pub async fn cloud(settings: &Settings, worker: &str) -> Result<Cloud, ComposeEr
     let table = Arc::new(Table::new(&dynamo, &settings.table, clock.clone(), random.clone()));
     let keys = seal_keys::from_settings(settings, &aws, table.clone(), random.clone())?;
     let secrets = parameters::from_settings(settings, &aws, clock.clone());
-    let egress = Egress::cloud(&settings.egress_allow, settings.runtime_api.as_deref())?;
+    let egress = egress(settings)?;
     let ports = ports(Base { table: table.clone(), config: None, keys, secrets, egress, clock, random })?;
     let limits = Limits { lease: settings.lease, ..Limits::default() };
     let wiring = Wiring::new(ports, Policy::default(), limits, worker.to_owned());
     Ok(Cloud { table, wiring })
+}
+
+fn egress(settings: &Settings) -> Result<Egress, SettingError> {
+    Egress::cloud(&settings.egress_allow, settings.runtime_api.as_deref()).map_err(|error| {
+        let name = match error {
+            EgressError::Network(_) => EGRESS_ALLOW,
+            EgressError::RuntimeApi(_) => RUNTIME_API,
+        };
+        SettingError { name, problem: format!("is wrong: {error}") }
+    })
 }

@@ -32,7 +32,7 @@ pub const NAMES: [&str; 8] =
     [TABLE, LOG, SEAL_KMS_KEY, SEAL_KEY_FILE, LEASE_SECONDS, PARAMETER_PREFIX, EGRESS_ALLOW, STDIO];
 
 /// Where the platform says that its Runtime API listens: nobody's server.
-const RUNTIME_API: &str = "AWS_LAMBDA_RUNTIME_API";
+pub const RUNTIME_API: &str = "AWS_LAMBDA_RUNTIME_API";
 
 /// A setting that is missing or wrong.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
