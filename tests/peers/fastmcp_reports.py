@@ -1,7 +1,8 @@
-"""An ordinary toolset served by FastMCP: submit_report, get_report_status, cancel_report, and echo for plain calls.
+"""An ordinary toolset served by FastMCP: submit_report, get_report_status, cancel_report, and tools for plain calls.
 
-Run by `tests/peers/run fastmcp [REVISION]`. It listens on a free port of the loopback, prints its URL as the first line of stdout
-when it accepts calls, and ends when stdin closes or at SIGTERM. The wire is FastMCP's own; this file only says what the tools do.
+Run by `tests/peers/run fastmcp [REVISION] [--transport http|sse|stdio] [--issuer URL]`. It listens on a free port of the loopback,
+prints its URL as the first line of stdout when it accepts calls, and ends when stdin closes or at SIGTERM. The wire is FastMCP's own;
+this file only says what the tools do. With an issuer it takes only calls with a bearer token of that issuer.
 
 REVISION is one protocol revision that the server then speaks alone, as a server of that time would; without it the server speaks
 all that FastMCP knows, and the client chooses: 2026-07-28 by its header and `_meta` in every request, the older ones by `initialize`.
@@ -19,6 +20,9 @@ from typing import Annotated, Any, Literal
 
 import uvicorn
 from fastmcp import Context, FastMCP
+from fastmcp.server.auth.providers.jwt import JWTVerifier
+from fastmcp.server.dependencies import get_access_token
+from fastmcp.tools import ToolResult
 from mcp.server import runner, streamable_http_manager
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, KNOWN_PROTOCOL_VERSIONS
 from pydantic import Field
@@ -26,6 +30,9 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 Outcome = Literal["completed", "failed", "input_required"]
 Answer = dict[str, Any]
+
+# What the token server is asked a token for; it is a name, nothing listens there.
+AUDIENCE = "http://127.0.0.1/mcp"
 
 mcp = FastMCP("reports", version="1.0.0")
 
@@ -105,6 +112,20 @@ def echo(text: Annotated[str, Field(description="What to say back")], context: C
     return {"text": text, "protocol_revision": context.request_context.protocol_version}
 
 
+@mcp.tool(output_schema={"type": "object", "properties": {"degrees": {"type": "number"}}, "required": ["degrees"]})
+def temperature(honest: Annotated[bool, Field(description="Whether to answer as declared")] = True) -> ToolResult:
+    """How warm it is, with a declared output; a dishonest answer has a text where a number is declared."""
+    # FastMCP does not check what a tool returns ready-made, as many servers check nothing.
+    return ToolResult(content="warm", structured_content={"degrees": 21.5 if honest else "warm"})
+
+
+@mcp.tool
+def whoami() -> Answer:
+    """Whose token this call came with."""
+    token = get_access_token()
+    return {"client": token.client_id if token else None}
+
+
 def speak_only(revision: str, application: ASGIApp) -> ASGIApp:
     """Narrows what the SDK negotiates to one revision; nothing of how it speaks.
 
@@ -131,10 +152,12 @@ def speak_only(revision: str, application: ASGIApp) -> ASGIApp:
 class Announced(uvicorn.Server):
     """Prints the URL once the application has started and the socket accepts."""
 
+    path = "/mcp"
+
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets=sockets)
         if self.started and sockets:
-            print(f"http://127.0.0.1:{sockets[0].getsockname()[1]}/mcp", flush=True)
+            print(f"http://127.0.0.1:{sockets[0].getsockname()[1]}{self.path}", flush=True)
 
 
 def end_with_stdin(server: uvicorn.Server) -> None:
@@ -147,14 +170,23 @@ def end_with_stdin(server: uvicorn.Server) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(prog="fastmcp")
     parser.add_argument("revision", nargs="?", choices=KNOWN_PROTOCOL_VERSIONS)
-    revision = parser.parse_args().revision
-    application = mcp.http_app()
-    if revision:
-        application = speak_only(revision, application)
+    parser.add_argument("--transport", choices=["http", "sse", "stdio"], default="http")
+    parser.add_argument("--issuer", help="whose bearer tokens are asked for")
+    arguments = parser.parse_args()
+    if arguments.transport == "stdio":
+        # It ends with its stdin by itself.
+        mcp.run(transport="stdio", show_banner=False)
+        return
+    if arguments.issuer:
+        mcp.auth = JWTVerifier(jwks_uri=f"{arguments.issuer}/jwks", issuer=arguments.issuer, audience=AUDIENCE)
+    application = mcp.http_app(transport=arguments.transport)
+    if arguments.revision:
+        application = speak_only(arguments.revision, application)
     listener = socket.create_server(("127.0.0.1", 0))
     # One second for streams that clients hold open: they never end by themselves.
     config = uvicorn.Config(application, log_level="warning", timeout_graceful_shutdown=1, ws="none")
     server = Announced(config)
+    server.path = "/sse" if arguments.transport == "sse" else "/mcp"
     threading.Thread(target=end_with_stdin, args=(server,), daemon=True).start()
     asyncio.run(server.serve(sockets=[listener]))
 

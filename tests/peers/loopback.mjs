@@ -6,7 +6,8 @@ console.log = console.error;
 
 const listen = net.Server.prototype.listen;
 net.Server.prototype.listen = function (port, ...rest) {
-  this.once("listening", () => process.stdout.write(`http://127.0.0.1:${this.address().port}/mcp\n`));
+  const path = process.argv.includes("sse") ? "sse" : "mcp";
+  this.once("listening", () => process.stdout.write(`http://127.0.0.1:${this.address().port}/${path}\n`));
   return listen.call(this, Number(port), "127.0.0.1", ...rest);
 };
 
