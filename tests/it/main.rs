@@ -10,6 +10,7 @@
 
 mod catalog;
 mod conformance;
+mod corpora;
 mod http;
 mod kms;
 mod lambda;

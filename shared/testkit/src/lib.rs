@@ -6,6 +6,7 @@
 pub mod clock;
 pub mod conformance;
 pub mod fixture;
+pub mod fuzz;
 pub mod gate;
 mod keys;
 mod lock;
