@@ -8,6 +8,7 @@
 )]
 #![expect(clippy::cast_precision_loss, reason = "figures for people, far below 2^52")]
 
+mod call;
 mod drain;
 mod row;
 mod start;
@@ -22,6 +23,8 @@ enum Name {
     Units,
     /// Polls per second for many due tasks against a real HTTP status server.
     Drain,
+    /// One `tools/call` through the client, on a bare session of the SDK, and as a raw POST, in both eras.
+    Call,
     /// Size, start-to-ready time and memory of each function, built with the `function` profile.
     Start,
 }
@@ -44,6 +47,7 @@ fn main() -> anyhow::Result<()> {
         match arguments.name {
             Name::Units => units::run(&mut out).await,
             Name::Drain => drain::run(&mut out).await,
+            Name::Call => call::run(&mut out).await,
             Name::Start => start::run(&mut out).await,
         }
     })

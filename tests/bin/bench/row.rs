@@ -22,6 +22,11 @@ impl Row {
         self.with(key, (value * 100.0).round() / 100.0)
     }
 
+    /// The row with one more number, rounded to four digits: milliseconds of what takes microseconds.
+    pub(crate) fn precise(self, key: &str, value: f64) -> Self {
+        self.with(key, (value * 10_000.0).round() / 10_000.0)
+    }
+
     pub(crate) fn json(&self) -> String {
         Value::Object(self.0.clone()).to_string()
     }
