@@ -218,6 +218,10 @@ async fn a_parameter_that_is_refused_hides_no_other() {
         cloud.advance(10);
         cloud.warm(["BAD", "GOOD", "MISSING"]).await;
         assert_eq!(cloud.store.asked(), [[parameter("BAD")]], "only it is asked for again");
+        cloud.put("LATER", "new");
+        cloud.warm(["BAD", "GOOD", "LATER"]).await;
+        cloud.is("LATER", "new");
+        assert_eq!(cloud.store.asked(), [[parameter("LATER")]], "a new name does not wait for a refused one");
     }
 }
 

@@ -24,7 +24,7 @@ use read::Reader;
 
 /// How long a value is taken as it is: a rotated parameter is used after that.
 const FRESH_FOR: Duration = Duration::from_secs(60);
-/// How long the store is left alone after it failed something.
+/// How long the store is not asked again for a name that it did not give.
 const REST: Duration = Duration::from_secs(10);
 
 /// The parameters that the settings name.
@@ -48,7 +48,8 @@ pub struct ParameterVault {
 #[derive(Default)]
 struct Known {
     values: BTreeMap<String, Value>,
-    rest_until: Option<Timestamp>,
+    /// Names that were not given, and until when they are left alone.
+    resting: BTreeMap<String, Timestamp>,
 }
 
 /// What a variable stands for, and since when that is known.
@@ -71,13 +72,11 @@ impl ParameterVault {
     /// The names that must be read, and whether one of them was never read.
     fn due(&self, names: &BTreeSet<String>, now: Timestamp) -> (Vec<String>, bool) {
         self.with_known(|known| {
-            if known.rest_until.is_some_and(|until| now < until) {
-                return (Vec::new(), false);
-            }
             let stale = |name: &&String| {
                 known.values.get(*name).is_none_or(|value| now.since(value.read) >= FRESH_FOR)
             };
-            let due: Vec<String> = names.iter().filter(stale).cloned().collect();
+            let awake = |name: &&String| known.resting.get(*name).is_none_or(|until| *until <= now);
+            let due: Vec<String> = names.iter().filter(stale).filter(awake).cloned().collect();
             let missing = due.iter().any(|name| !known.values.contains_key(name));
             (due, missing)
         })
@@ -92,11 +91,13 @@ impl ParameterVault {
         let outcome = self.reader.read(due).await;
         let read = self.clock.now();
         let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
-        // What the config no longer names has no business in memory.
-        known.values.retain(|name, _| names.contains(name));
+        // What the config no longer names has no business in memory. What was read just now stays: this caller's config may
+        // be the older one.
+        known.values.retain(|name, value| names.contains(name) || read.since(value.read) < FRESH_FOR);
+        known.resting.retain(|_, until| *until > read);
         known.values.extend(outcome.values.into_iter().map(|(name, value)| (name, Value { value, read })));
-        known.rest_until = outcome.failures.last().map(|_| read + REST);
         for failure in outcome.failures {
+            known.resting.extend(failure.names.iter().map(|name| (name.clone(), read + REST)));
             let missing = failure.names.iter().filter(|name| !known.values.contains_key(*name)).count();
             tracing::warn!(
                 variables = ?failure.names, without_value = missing, error = %Chain(&failure),
