@@ -54,6 +54,15 @@ impl World {
         Self::open(folder, clock, example).await
     }
 
+    /// A new house whose config is the file [`World::config_file`]; `config` is told where the example server is.
+    pub async fn on_file(config: impl FnOnce(&str) -> Value) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let clock = Arc::new(HandClock::default());
+        let example = ExampleServer::start(folder.path(), clock.clone()).await;
+        std::fs::write(config_file(&folder), config(&example.url()).to_string()).unwrap();
+        Self::open(folder, clock, example).await
+    }
+
     /// The process ends and another one opens the same folder; the example server goes on.
     pub async fn restarted(self) -> Self {
         let Self { clock, example, gateway, house, client, folder } = self;
@@ -64,6 +73,11 @@ impl World {
     /// Where the table is.
     pub fn data_dir(&self) -> PathBuf {
         self.folder.path().join("table")
+    }
+
+    /// Where the config is, if it is in a file.
+    pub fn config_file(&self) -> PathBuf {
+        config_file(&self.folder)
     }
 
     async fn open(folder: TempDir, clock: Arc<HandClock>, example: ExampleServer) -> Self {
@@ -163,7 +177,12 @@ fn house(client: Client, folder: &TempDir, clock: Arc<HandClock>) -> House {
     let plan = Plan::new(client, TABLE.to_owned(), seal_key, DOOR_KEY.to_owned());
     // No lingering: a tick does what is due now and ends, so that a test says when time passes.
     let limits = Limits { linger: Duration::ZERO, ..limits(Duration::from_secs(120)) };
-    House::new(Plan { clock, limits, secrets: Arc::new(NoSecrets), ..plan }).unwrap()
+    let config_file = Some(config_file(folder)).filter(|path| path.is_file());
+    House::new(Plan { clock, limits, config_file, secrets: Arc::new(NoSecrets), ..plan }).unwrap()
+}
+
+fn config_file(folder: &TempDir) -> PathBuf {
+    folder.path().join("extensions_config.json")
 }
 
 /// One tick of a house's poller.

@@ -9,6 +9,7 @@
 )]
 
 mod catalog;
+mod config_file;
 mod conformance;
 mod corpora;
 mod http;

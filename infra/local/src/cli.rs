@@ -3,12 +3,14 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::{Args, Parser, Subcommand};
+use anyhow::Context;
+use clap::{Args, Parser, Subcommand, ValueEnum};
 use pudu_lambda::env::{Process, Source};
 use pudu_lambda::settings::LOG;
 use pudu_lambda::telemetry::{self, Format};
 use tracing::Level;
 
+use crate::config_file;
 use crate::{commands, demo, run, say};
 
 /// Pudu on one machine: gateway, task-poller, notifier, an embedded DynamoDB-compatible table and an example MCP server.
@@ -32,9 +34,34 @@ pub struct RunArgs {
     /// Port of the example MCP server on 127.0.0.1. Default: the one of the last start, at first 8081.
     #[arg(long, value_name = "PORT")]
     pub example_port: Option<u16>,
+    /// The config.
+    #[command(flatten)]
+    pub source: SourceArgs,
     /// The table.
     #[command(flatten)]
     pub store: StoreArgs,
+}
+
+/// Where the config is.
+#[derive(Debug, Clone, Default, Args)]
+pub struct SourceArgs {
+    /// The config file. Default: the one that `PUDU_EXTENSIONS_CONFIG_PATH` names, or `extensions_config.json` or
+    /// `mcp_config.json` in the current folder; if there is none, the config is in the table.
+    #[arg(long, value_name = "PATH", conflicts_with = "config_source")]
+    pub config_file: Option<PathBuf>,
+    /// Whether config files are looked for.
+    #[arg(long, value_name = "SOURCE", value_enum, default_value_t)]
+    pub config_source: SourceChoice,
+}
+
+/// Which source of the config is used.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub enum SourceChoice {
+    /// A config file if one is found, else the table.
+    #[default]
+    Auto,
+    /// The table, whatever files are found.
+    Table,
 }
 
 /// Where the table is.
@@ -55,10 +82,10 @@ pub struct StoreArgs {
 /// What else can be asked.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Show the config, with secrets masked.
-    Config(StoreArgs),
+    /// Show the config with secrets masked, or check or import a file.
+    Config(ConfigArgs),
     /// List the tools of every server.
-    Tools(StoreArgs),
+    Tools(ShowArgs),
     /// List a thread's tasks.
     Tasks(ThreadArgs),
     /// List what a thread was told.
@@ -72,6 +99,51 @@ pub enum Command {
         #[arg(long)]
         worker: String,
     },
+}
+
+/// Whose config or tools are shown.
+#[derive(Debug, Clone, Args)]
+pub struct ShowArgs {
+    /// The config, when no Pudu runs that has chosen one.
+    #[command(flatten)]
+    pub source: SourceArgs,
+    /// The table.
+    #[command(flatten)]
+    pub store: StoreArgs,
+}
+
+/// What is done with configs.
+#[derive(Debug, Clone, Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub struct ConfigArgs {
+    /// Without one, the config is shown.
+    #[command(subcommand)]
+    pub command: Option<ConfigCommand>,
+    /// For showing it.
+    #[command(flatten)]
+    pub show: ShowArgs,
+}
+
+/// What can be done with a config file.
+#[derive(Debug, Clone, Subcommand)]
+pub enum ConfigCommand {
+    /// Validate a file and print each problem and warning with its place; exit status 1 if it is not valid.
+    Check {
+        /// The file.
+        file: PathBuf,
+    },
+    /// Make a file the config in the table, instead of all servers that are there; also one of another MCP client.
+    Import(ImportArgs),
+}
+
+/// What is imported, and where.
+#[derive(Debug, Clone, Args)]
+pub struct ImportArgs {
+    /// The file.
+    pub file: PathBuf,
+    /// The table.
+    #[command(flatten)]
+    pub store: StoreArgs,
 }
 
 /// A thread, and where it is.
@@ -102,12 +174,32 @@ pub async fn run(cli: Cli) -> anyhow::Result<()> {
     telemetry::init(level, Format::Text);
     match cli.command {
         None => run::run(cli.run).await,
-        Some(Command::Config(store)) => commands::config(&store).await,
-        Some(Command::Tools(store)) => commands::tools(&store).await,
+        Some(Command::Config(args)) => match args.command {
+            None => commands::config(&args.show).await,
+            Some(ConfigCommand::Check { file }) => commands::check(&file),
+            Some(ConfigCommand::Import(args)) => commands::import(&args).await,
+        },
+        Some(Command::Tools(args)) => commands::tools(&args).await,
         Some(Command::Tasks(args)) => commands::tasks(&args).await,
         Some(Command::Events(args)) => commands::events(&args).await,
         Some(Command::Demo(args)) => demo::run(args).await,
         Some(Command::DemoPoller { worker }) => demo::poller(worker).await,
+    }
+}
+
+impl SourceArgs {
+    /// The table and nothing else.
+    pub fn table() -> Self {
+        Self { config_file: None, config_source: SourceChoice::Table }
+    }
+
+    /// The config file to be used, if it is not the table.
+    pub fn find(&self) -> anyhow::Result<Option<PathBuf>> {
+        if self.config_source == SourceChoice::Table {
+            return Ok(None);
+        }
+        let here = std::env::current_dir().context("the current folder is gone")?;
+        Ok(config_file::find(self.config_file.as_deref(), &Process, &here)?)
     }
 }
 

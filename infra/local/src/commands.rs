@@ -1,25 +1,33 @@
-//! `pudu config`, `tools`, `tasks`, `events`: one GET each, to the Pudu that holds the folder, or else to the same router
-//! in this process.
+//! `pudu config`, `tools`, `tasks`, `events`: one request each, to the Pudu that holds the folder, or else to the same
+//! router in this process. `config check` asks nobody.
 //!
 //! The folder's lock decides which: while nobody holds it, a run file in it is what a killed process left, and whatever
 //! listens on that port now is not asked.
+
+mod check;
+mod import;
 
 use std::time::Duration;
 
 use anyhow::{Context, anyhow, bail};
 use axum::body::{Body, to_bytes};
-use http::{Request, StatusCode};
+use http::{Method, Request, StatusCode, header};
 use pudu_app::ports::Clock;
 use pudu_domain::ThreadId;
 use pudu_lambda::clock::SystemClock;
+use pudu_lambda::random::OsRandom;
 use serde_json::Value;
 use tower::ServiceExt;
 
-use crate::cli::{StoreArgs, ThreadArgs};
+use crate::cli::{ShowArgs, SourceArgs, StoreArgs, ThreadArgs};
 use crate::folder::{DataFolder, RunFile};
-use crate::house::{House, Plan};
+use crate::house::{House, Plan, new_key};
+use crate::run::keeps_its_key;
 use crate::say;
 use crate::store::Store;
+
+pub use check::check;
+pub use import::import;
 
 /// How often a folder is tried whose holder does not answer: it may be starting, stopping, or another command.
 const TRIES: u32 = 20;
@@ -37,40 +45,63 @@ pub(crate) struct Answer {
     pub(crate) body: Value,
 }
 
+/// What a gateway is asked.
+#[derive(Debug, Clone)]
+pub(crate) struct Question {
+    pub(crate) method: Method,
+    pub(crate) path: String,
+    /// JSON, perhaps with secrets.
+    pub(crate) body: Option<String>,
+}
+
+impl Question {
+    /// What is at `path`.
+    pub(crate) fn get(path: impl Into<String>) -> Self {
+        Self { method: Method::GET, path: path.into(), body: None }
+    }
+}
+
 /// Shows the config, masked.
-pub async fn config(store: &StoreArgs) -> anyhow::Result<()> {
-    show(store, "/api/mcp/config").await
+pub async fn config(args: &ShowArgs) -> anyhow::Result<()> {
+    show(&args.store, &args.source, "/api/mcp/config").await
 }
 
 /// Shows the tools and the servers.
-pub async fn tools(store: &StoreArgs) -> anyhow::Result<()> {
-    show(store, "/api/tools").await
+pub async fn tools(args: &ShowArgs) -> anyhow::Result<()> {
+    show(&args.store, &args.source, "/api/tools").await
 }
 
 /// Shows a thread's tasks.
 pub async fn tasks(args: &ThreadArgs) -> anyhow::Result<()> {
     let thread = ThreadId::parse(args.thread.as_str())?;
-    show(&args.store, &format!("/api/threads/{thread}/mcp-tasks")).await
+    show(&args.store, &SourceArgs::table(), &format!("/api/threads/{thread}/mcp-tasks")).await
 }
 
 /// Shows what a thread was told.
 pub async fn events(args: &ThreadArgs) -> anyhow::Result<()> {
     let thread = ThreadId::parse(args.thread.as_str())?;
-    show(&args.store, &format!("/api/threads/{thread}/events")).await
+    show(&args.store, &SourceArgs::table(), &format!("/api/threads/{thread}/events")).await
 }
 
-async fn show(store: &StoreArgs, path: &str) -> anyhow::Result<()> {
-    let Answer { status, body } = ask(store, path).await?;
-    if !status.is_success() {
-        let detail = body.get("detail").and_then(Value::as_str).unwrap_or("it did not say why");
-        bail!("{detail} (status {})", status.as_u16());
-    }
+async fn show(store: &StoreArgs, source: &SourceArgs, path: &str) -> anyhow::Result<()> {
+    let body = succeeded(ask(store, source, &Question::get(path)).await?)?;
     say::answer(&serde_json::to_string_pretty(&body)?).context("the answer cannot be written")
 }
 
-async fn ask(args: &StoreArgs, path: &str) -> anyhow::Result<Answer> {
+fn succeeded(answer: Answer) -> anyhow::Result<Value> {
+    let Answer { status, body } = answer;
+    if status.is_success() {
+        return Ok(body);
+    }
+    let detail = body.get("detail").and_then(Value::as_str).unwrap_or("it did not say why");
+    bail!("{detail} (status {})", status.as_u16());
+}
+
+/// Asks whoever holds the folder; a running Pudu has chosen its config already, `source` is for this process.
+async fn ask(args: &StoreArgs, source: &SourceArgs, question: &Question) -> anyhow::Result<Answer> {
     let folder = DataFolder::new(&args.data_dir);
-    if !folder.path().is_dir() {
+    // What is stored may be the first thing in a folder; what is shown is not.
+    if question.body.is_none() && !folder.path().is_dir() {
         bail!(
             "there is no data folder {}: start Pudu first, or name its folder with --data-dir",
             folder.path().display()
@@ -78,17 +109,17 @@ async fn ask(args: &StoreArgs, path: &str) -> anyhow::Result<Answer> {
     }
     // What is asked for is behind that endpoint, whatever table the holder of the folder uses.
     if let Some(store) = Store::beside(args).await? {
-        return in_process(store, path).await;
+        return in_process(store, source, question).await;
     }
     let mut unanswered = None;
     for _ in 0..TRIES {
         let held = match Store::open(args).await {
-            Ok(store) => return in_process(store, path).await,
+            Ok(store) => return in_process(store, source, question).await,
             Err(error) if error.is_held() => error,
             Err(error) => return Err(error.into()),
         };
         if let Some(run) = folder.announced() {
-            match over_http(&run, path).await {
+            match over_http(&run, question).await {
                 Ok(answer) if answer.status != StatusCode::UNAUTHORIZED => return Ok(answer),
                 Ok(_) => unanswered = Some(anyhow!("another Pudu listens on {}", run.address)),
                 Err(error) => unanswered = Some(error),
@@ -102,20 +133,43 @@ async fn ask(args: &StoreArgs, path: &str) -> anyhow::Result<Answer> {
     Err(why.context(format!("the Pudu that holds {} does not answer", folder.path().display())))
 }
 
-async fn over_http(run: &RunFile, path: &str) -> anyhow::Result<Answer> {
+async fn over_http(run: &RunFile, question: &Question) -> anyhow::Result<Answer> {
+    if question.body.is_some() {
+        // Whoever listens there must know the key before it is told anything.
+        let known = once_over_http(run, &Question::get("/healthz")).await?;
+        if !known.status.is_success() {
+            return Ok(known);
+        }
+    }
+    once_over_http(run, question).await
+}
+
+async fn once_over_http(run: &RunFile, question: &Question) -> anyhow::Result<Answer> {
     // Never through a proxy: the key is for this machine.
     let client = reqwest::Client::builder().no_proxy().timeout(LIMIT).build()?;
-    let sent = client.get(format!("http://{}{path}", run.address)).bearer_auth(&run.key).send().await?;
+    let url = format!("http://{}{}", run.address, question.path);
+    let mut request = client.request(question.method.clone(), url).bearer_auth(&run.key);
+    if let Some(body) = &question.body {
+        request = request.header(header::CONTENT_TYPE, "application/json").body(body.clone());
+    }
+    let sent = request.send().await?;
     let status = sent.status();
     Ok(Answer { status, body: sent.json().await.context("what listens there is no Pudu")? })
 }
 
-async fn in_process(store: Store, path: &str) -> anyhow::Result<Answer> {
-    // The door's key is asked of nobody here: the request shows no token.
-    let plan = Plan::new(store.client.clone(), store.table.clone(), store.folder.seal_key(), String::new());
-    let house = House::new(plan)?;
+async fn in_process(store: Store, source: &SourceArgs, question: &Question) -> anyhow::Result<Answer> {
+    let key = new_key(&OsRandom);
+    let plan = Plan::new(store.client.clone(), store.table.clone(), store.folder.seal_key(), key.clone());
+    let house = House::new(Plan { config_file: source.find()?, ..plan })?;
     house.create_table().await?;
-    let request = Request::get(format!("http://localhost{path}")).body(Body::empty())?;
+    // A look must not make a new key in the place of one that is only missing.
+    keeps_its_key(&house, &store.folder.seal_key()).await?;
+    let request = Request::builder()
+        .method(question.method.clone())
+        .uri(format!("http://localhost{}", question.path))
+        .header(header::AUTHORIZATION, format!("Bearer {key}"))
+        .header(header::CONTENT_TYPE, "application/json")
+        .body(question.body.clone().map_or_else(Body::empty, Body::from))?;
     let response = house.gateway().oneshot(request).await?;
     let status = response.status();
     let bytes = to_bytes(response.into_body(), MAX_ANSWER).await?;

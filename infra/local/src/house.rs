@@ -8,8 +8,9 @@ use std::time::Duration;
 use anyhow::Context;
 use aws_sdk_dynamodb::Client as Dynamo;
 use axum::Router;
+use pudu_app::configs::{Configs, TableSource};
 use pudu_app::limits::Limits;
-use pudu_app::ports::{Clock, Random, Vault};
+use pudu_app::ports::{Clock, ConfigSource, Random, Vault};
 use pudu_app::wiring::Wiring;
 use pudu_app::worker::{self, Poller};
 use pudu_compose::{Base, Egress, ports};
@@ -22,6 +23,8 @@ use pudu_lambda::seal_keys::FileKeys;
 use pudu_notifier::Notifier;
 use pudu_task_poller::TaskPoller;
 
+use crate::config_file::FileSource;
+use crate::operator::{self, Operator};
 use crate::secrets::EnvSecrets;
 use crate::seed;
 
@@ -44,6 +47,8 @@ pub struct Plan {
     pub table: String,
     /// The file with the sealing key; made when it is first needed.
     pub seal_key: PathBuf,
+    /// The file with the config; without one it is in the table.
+    pub config_file: Option<PathBuf>,
     /// What a caller of the gateway that shows a token must show.
     pub door_key: String,
     /// Intervals and bounds.
@@ -64,6 +69,8 @@ pub struct House {
     pub table: Arc<Table>,
     /// The use cases.
     pub wiring: Wiring,
+    /// The config in the table, which is the one in force unless that is in a file.
+    pub stored: Arc<Configs>,
     /// Whose threads these are.
     pub user: UserId,
     plan: Plan,
@@ -76,6 +83,7 @@ impl Plan {
             dynamo,
             table,
             seal_key,
+            config_file: None,
             door_key,
             policy: Policy::default(),
             limits: limits(LEASE),
@@ -107,10 +115,12 @@ impl House {
             Arc::clone(&plan.clock),
             Arc::clone(&plan.random),
         ));
+        let keys = Arc::new(FileKeys::new(plan.seal_key.clone(), Arc::clone(&plan.random)));
+        let file = plan.config_file.as_ref().map(FileSource::new);
         let base = Base {
             table: Arc::clone(&table),
-            config: None,
-            keys: Arc::new(FileKeys::new(plan.seal_key.clone(), Arc::clone(&plan.random))),
+            config: file.map(|file| -> Arc<dyn ConfigSource> { Arc::new(file) }),
+            keys: keys.clone(),
             secrets: Arc::clone(&plan.secrets),
             egress: Egress::machine(),
             clock: Arc::clone(&plan.clock),
@@ -118,7 +128,15 @@ impl House {
         };
         let ports = ports(base).context("the MCP client cannot be made")?;
         let wiring = Wiring::new(ports, plan.policy.clone(), plan.limits.clone(), "gateway".to_owned());
-        Ok(Self { table, wiring, user: UserId::parse(USER)?, plan })
+        let stored = if plan.config_file.is_some() {
+            let (clock, random) = (Arc::clone(&plan.clock), Arc::clone(&plan.random));
+            let source = TableSource::new(table.clone(), keys.clone(), clock.clone(), random);
+            let secrets: Arc<dyn Vault> = Arc::clone(&plan.secrets);
+            Arc::new(Configs::new(Arc::new(source), keys, secrets, clock))
+        } else {
+            Arc::clone(&wiring.configs)
+        };
+        Ok(Self { table, wiring, stored, user: UserId::parse(USER)?, plan })
     }
 
     /// Makes the table if it is missing, and waits until it can be used.
@@ -128,16 +146,26 @@ impl House {
             .with_context(|| format!("the table {} is not there and cannot be made", self.plan.table))
     }
 
-    /// Stores the example server at `url` if no config was ever stored; whether it did.
+    /// Stores the example server at `url` if no config was ever stored; whether it did. A file is the operator's and is
+    /// left alone.
     pub async fn seed(&self, url: &str) -> anyhow::Result<bool> {
+        if self.plan.config_file.is_some() {
+            return Ok(false);
+        }
         seed::seed(&self.wiring.configs, url).await
     }
 
-    /// The public door.
+    /// The public door, and the operator's beside it.
     pub fn gateway(&self) -> Router {
+        let operator = Operator {
+            stored: Arc::clone(&self.stored),
+            in_force: self.plan.config_file.is_none(),
+            key: self.plan.door_key.clone(),
+        };
         let door = Door::Loopback { key: self.plan.door_key.clone() };
         let (notes, events) = (Arc::clone(&self.table), Arc::clone(&self.table));
         router(Gateway::new(&self.wiring, notes, events, door, self.user.clone()))
+            .merge(operator::router(operator))
     }
 
     /// The task-poller, claiming under the name `worker`.

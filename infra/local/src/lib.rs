@@ -5,12 +5,14 @@
 
 pub mod cli;
 pub mod commands;
+pub mod config_file;
 pub mod demo;
 pub mod engine;
 pub mod example;
 pub mod folder;
 pub mod house;
 pub mod machine;
+mod operator;
 pub mod run;
 mod say;
 mod secrets;

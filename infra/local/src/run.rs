@@ -62,6 +62,7 @@ pub async fn run(args: RunArgs) -> anyhow::Result<()> {
 async fn start(args: &RunArgs) -> anyhow::Result<Started> {
     // The folder first: who starts a second Pudu on it should read that, and not that its port is taken.
     let store = Store::open(&args.store).await?;
+    let config_file = args.source.find()?;
     let folder = &store.folder;
     let gateway = listen(args.port, "the gateway", "--port").await?;
     let example_port = args.example_port.or_else(|| folder.example_port()).unwrap_or(EXAMPLE_PORT);
@@ -69,7 +70,7 @@ async fn start(args: &RunArgs) -> anyhow::Result<Started> {
 
     let key = house::new_key(&OsRandom);
     let plan = Plan::new(store.client.clone(), store.table.clone(), folder.seal_key(), key.clone());
-    let house = Arc::new(House::new(plan)?);
+    let house = Arc::new(House::new(Plan { config_file: config_file.clone(), ..plan })?);
     house.create_table().await?;
 
     let example = Example::open(&folder.example(), Arc::new(SystemClock), Arc::new(OsRandom))?;
@@ -78,6 +79,8 @@ async fn start(args: &RunArgs) -> anyhow::Result<Started> {
     keeps_its_key(&house, &folder.seal_key()).await?;
     // Before the gateway answers anybody, so that nobody sees a table without its config.
     house.seed(&format!("http://{example_at}{PATH}")).await?;
+    // Read before anything starts: of a file that never was good nothing could stay in force.
+    let current = house.wiring.configs.current().await?;
     let mut machine = Machine::start(Arc::clone(&house), gateway)?;
     let url = machine.example(example, example_listener)?;
     machine.poll();
@@ -87,12 +90,12 @@ async fn start(args: &RunArgs) -> anyhow::Result<Started> {
     }
     let run = RunFile { pid: std::process::id(), address: machine.gateway, key };
     let announced = folder.announce(&run)?;
-    greet(args, machine.gateway, &url, &*house.wiring.configs.current().await?);
+    greet(args, config_file.as_deref(), machine.gateway, &url, &current);
     Ok(Started { machine, announced, _store: store })
 }
 
 /// A key that is missing is not made anew while the table holds what it sealed: the old one may still be restored.
-async fn keeps_its_key(house: &House, path: &Path) -> anyhow::Result<()> {
+pub(crate) async fn keeps_its_key(house: &House, path: &Path) -> anyhow::Result<()> {
     if !path.exists() && house.table.pointer().await?.is_some() {
         bail!(
             "the sealing key {} is missing: restore it, the stored config opens with no other",
@@ -102,7 +105,9 @@ async fn keeps_its_key(house: &House, path: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn greet(args: &RunArgs, gateway: SocketAddr, example: &str, current: &Current) {
+fn greet(args: &RunArgs, file: Option<&Path>, gateway: SocketAddr, example: &str, current: &Current) {
+    let config =
+        file.map_or_else(|| "in the table".to_owned(), |file| format!("the file {}", file.display()));
     let table = match &args.store.dynamodb_endpoint {
         Some(_) => format!("{} at the given DynamoDB endpoint", args.store.table),
         None => format!("embedded engine in {}", args.store.data_dir.display()),
@@ -111,6 +116,7 @@ fn greet(args: &RunArgs, gateway: SocketAddr, example: &str, current: &Current) 
     say::line(&format!("  gateway         http://{gateway}/api/tools"));
     say::line(&format!("  example server  {example}"));
     say::line(&format!("  table           {table}"));
+    say::line(&format!("  config          {config}"));
     if let Some(note) = seed::moved(current, example) {
         // In the place of the line that submits: it would only find that the server cannot be reached.
         say::line(&note);

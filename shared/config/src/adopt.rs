@@ -15,10 +15,10 @@ const WITH_VARIABLES: &[&str] = &["command", "args", "env", "url", "headers"];
 
 /// A config of another client in our words, and a note for everything that was changed.
 /// Errors: it is not an object, has no server map, or has two.
-pub fn adopt(raw: Value) -> Result<(Value, Vec<Problem>), Vec<Problem>> {
+pub fn adopt(raw: Value) -> Result<(Value, Vec<Problem>), Problem> {
     if raw.is_object() && raw.get(SERVERS).is_none() && raw.get("mcp_servers").is_none() {
         let path = Path::default().key(SERVERS);
-        return Err(vec![Problem::new(Kind::Shape, &path, "is missing: there is nothing to import")]);
+        return Err(Problem::new(Kind::Shape, &path, "is missing: there is nothing to import"));
     }
     let mut raw = with_canonical_name(raw)?;
     let mut notes = Vec::new();

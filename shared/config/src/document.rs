@@ -61,7 +61,7 @@ impl Document {
     pub fn examine(raw: Value) -> Examined {
         let mut raw = match with_canonical_name(raw) {
             Ok(raw) => raw,
-            Err(problems) => return Examined { document: Err(problems), warnings: Vec::new() },
+            Err(problem) => return Examined { document: Err(vec![problem]), warnings: Vec::new() },
         };
         let mut found = Findings::default();
         let (mut interceptors, mut tool_search, mut servers) = Default::default();
@@ -138,13 +138,13 @@ impl Document {
 }
 
 /// `raw` with the server map under `mcpServers`, at the place where it was; the alias is read and never written.
-pub(crate) fn with_canonical_name(raw: Value) -> Result<Value, Vec<Problem>> {
+pub(crate) fn with_canonical_name(raw: Value) -> Result<Value, Problem> {
     let Value::Object(map) = raw else {
-        return Err(vec![Problem::new(Kind::Shape, &Path::default(), "the config must be an object")]);
+        return Err(Problem::new(Kind::Shape, &Path::default(), "the config must be an object"));
     };
     if map.contains_key(SERVERS) && map.contains_key(SERVERS_ALIAS) {
         let message = "is given twice, as mcpServers and as mcp_servers; keep one";
-        return Err(vec![Problem::new(Kind::Shape, &Path::default().key(SERVERS), message)]);
+        return Err(Problem::new(Kind::Shape, &Path::default().key(SERVERS), message));
     }
     let mut named: Map<String, Value> = map
         .into_iter()

@@ -45,7 +45,23 @@ pub fn merge(incoming: Value, stored: Option<&Document>) -> Result<Value, Vec<Pr
         }
     }
     restore::restore(&mut incoming, stored)?;
+    keep_order(&mut incoming, stored);
     Ok(incoming)
+}
+
+/// What was there stays where it was, and what is new follows: a file that is kept under version control changes only where
+/// it was changed.
+fn keep_order(new: &mut Value, old: &Value) {
+    let (Value::Object(new), Value::Object(old)) = (new, old) else { return };
+    let mut ordered = Map::with_capacity(new.len());
+    for (key, before) in old {
+        if let Some(mut value) = new.shift_remove(key) {
+            keep_order(&mut value, before);
+            ordered.insert(key.clone(), value);
+        }
+    }
+    ordered.append(new);
+    *new = ordered;
 }
 
 fn required_servers(incoming: Value) -> Result<Value, Vec<Problem>> {
@@ -54,7 +70,7 @@ fn required_servers(incoming: Value) -> Result<Value, Vec<Problem>> {
         let path = Path::default().key("mcp_servers");
         return Err(vec![Problem::new(Kind::Shape, &path, "is required; send {\"mcp_servers\": {…}}")]);
     }
-    with_canonical_name(incoming)
+    with_canonical_name(incoming).map_err(|problem| vec![problem])
 }
 
 fn inherit_top(incoming: &mut Value, stored: &Value) {

@@ -5,7 +5,7 @@ use std::path::Path;
 use clap::error::ErrorKind;
 use clap::{CommandFactory, Parser};
 
-use super::{Cli, Command};
+use super::{Cli, Command, ConfigCommand, SourceChoice};
 
 fn parse(line: &str) -> Result<Cli, clap::Error> {
     Cli::try_parse_from(std::iter::once("pudu").chain(line.split_whitespace()))
@@ -40,8 +40,40 @@ fn every_option_of_the_start_is_read() {
 fn an_option_that_would_not_reach_its_command_is_refused() {
     let refused = parse("--data-dir d tools").unwrap_err();
     assert_eq!(refused.kind(), ErrorKind::ArgumentConflict);
-    let Some(Command::Tools(store)) = parse("tools --data-dir d").unwrap().command else { panic!() };
-    assert_eq!(store.data_dir, Path::new("d"));
+    let Some(Command::Tools(args)) = parse("tools --data-dir d").unwrap().command else { panic!() };
+    assert_eq!(args.store.data_dir, Path::new("d"));
+}
+
+#[test]
+fn a_config_is_shown_checked_or_imported() {
+    let config = |line: &str| match parse(line).unwrap().command {
+        Some(Command::Config(args)) => args,
+        _ => panic!(),
+    };
+    let shown = config("config --data-dir d --config-file f");
+    assert!(shown.command.is_none());
+    assert_eq!(shown.show.source.config_file.as_deref(), Some(Path::new("f")));
+    let Some(ConfigCommand::Check { file }) = config("config check f").command else { panic!() };
+    assert_eq!(file, Path::new("f"));
+    let Some(ConfigCommand::Import(args)) = config("config import f --data-dir d").command else { panic!() };
+    assert_eq!((args.file.as_path(), args.store.data_dir.as_path()), (Path::new("f"), Path::new("d")));
+    for line in
+        ["config check", "config import", "config --data-dir d check f", "config check f --data-dir d"]
+    {
+        assert!(parse(line).is_err(), "{line}");
+    }
+}
+
+#[test]
+fn a_start_takes_a_file_or_the_table() {
+    let source = |line: &str| parse(line).unwrap().run.source;
+    assert_eq!((source("").config_file, source("").config_source), (None, SourceChoice::Auto));
+    assert_eq!(source("--config-source table").config_source, SourceChoice::Table);
+    assert_eq!(source("--config-source table").find().unwrap(), None);
+    let missing = source("--config-file no/such/file.json").find().unwrap_err();
+    assert!(missing.to_string().contains("--config-file"), "{missing}");
+    let both = parse("--config-file f --config-source table").unwrap_err();
+    assert_eq!(both.kind(), ErrorKind::ArgumentConflict);
 }
 
 #[test]

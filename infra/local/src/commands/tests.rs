@@ -6,14 +6,18 @@ use anyhow::Result;
 use http::StatusCode;
 use tempfile::TempDir;
 
-use super::{Answer, ask};
-use crate::cli::StoreArgs;
+use super::{Answer, Question};
+use crate::cli::{SourceArgs, StoreArgs};
 use crate::folder::{DataFolder, RunFile};
 use crate::house::{House, Plan};
 use crate::machine::{Machine, listen_anywhere};
 use crate::store::Store;
 
 const CONFIG: &str = "/api/mcp/config";
+
+async fn ask(args: &StoreArgs, path: &str) -> Result<Answer> {
+    super::ask(args, &SourceArgs::table(), &Question::get(path)).await
+}
 
 fn args(folder: &TempDir) -> StoreArgs {
     StoreArgs { data_dir: folder.path().join("data"), dynamodb_endpoint: None, table: "pudu".to_owned() }

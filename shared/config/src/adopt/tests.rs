@@ -61,7 +61,7 @@ fn other_words_of_other_clients_become_ours() {
 #[test]
 fn a_file_without_servers_is_refused_and_the_alias_is_taken() {
     for raw in [json!({}), json!({"servers": {}}), json!([]), json!({"mcpServers": {}, "mcp_servers": {}})] {
-        assert_eq!(adopt(raw).unwrap_err()[0].kind, Kind::Shape);
+        assert_eq!(adopt(raw).unwrap_err().kind, Kind::Shape);
     }
     let (raw, notes) = adopt(json!({"mcp_servers": {"a": {"url": "https://h"}}, "x": 1})).unwrap();
     assert_eq!(raw, json!({"mcpServers": {"a": {"url": "https://h", "type": "http"}}, "x": 1}));

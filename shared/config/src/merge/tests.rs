@@ -206,6 +206,20 @@ fn defaults_that_a_get_filled_in_are_not_written_down() {
 }
 
 #[test]
+fn what_was_there_stays_where_it_was() {
+    let text = r#"{"z":1,"mcpServers":{"b":{"url":"https://h","type":"http","x":{"d":1,"c":2}},"a":{"command":"c"}},"y":2}"#;
+    let there = Document::parse(serde_json::from_str(text).unwrap()).unwrap();
+    let sent = json!({"mcp_servers": {
+        "new": {"type": "http", "url": "https://h"}, "a": {"args": [], "cwd": "/", "command": "c"},
+        "b": {"x": {"c": 2, "d": 3, "e": 4}, "type": "http", "url": "https://h"},
+    }});
+    assert_eq!(
+        merge(sent, Some(&there)).unwrap().to_string(),
+        r#"{"z":1,"mcpServers":{"b":{"url":"https://h","type":"http","x":{"d":3,"c":2,"e":4}},"a":{"command":"c","cwd":"/"},"new":{"type":"http","url":"https://h"}},"y":2}"#
+    );
+}
+
+#[test]
 fn a_type_that_is_spelled_out_is_the_same_endpoint() {
     let new = put(json!({"command": "npx", "env": {"A": "s"}}), json!({"type": "stdio", "command": "npx"}));
     assert_eq!(new.unwrap(), json!({"command": "npx", "env": {"A": "s"}}));

@@ -1,0 +1,6 @@
+//! Files in folders of their own: found, watched, written.
+
+mod search;
+mod source;
+mod survive;
+mod write;

@@ -1,0 +1,109 @@
+//! What only the operator of this machine may ask of a running Pudu: whoever can read the key in the data folder's run
+//! file. The gateway's API is screened; this is not, so it is no route of the gateway and of no function in the cloud.
+
+use std::sync::Arc;
+
+use anyhow::Context;
+use axum::body::Bytes;
+use axum::extract::{DefaultBodyLimit, State};
+use axum::response::{IntoResponse, Response};
+use axum::routing::put;
+use axum::{Json, Router};
+use http::{HeaderMap, StatusCode, header};
+use pudu_app::chain::Chain;
+use pudu_app::configs::{Configs, Current, PutError};
+use pudu_config::{Document, parse_text};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+/// Where a config is imported.
+pub(crate) const IMPORT: &str = "/operator/config";
+/// Largest config, in bytes.
+const MAX_CONFIG: usize = 16 * 1024 * 1024;
+
+/// The operator's door.
+#[derive(Clone)]
+pub(crate) struct Operator {
+    /// The config in the table.
+    pub(crate) stored: Arc<Configs>,
+    /// Whether that is the config in force.
+    pub(crate) in_force: bool,
+    /// What must be shown.
+    pub(crate) key: String,
+}
+
+/// What an import did, by the names of servers.
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Imported {
+    /// The new revision.
+    pub(crate) revision: u64,
+    /// Whether this process works by it.
+    pub(crate) in_force: bool,
+    pub(crate) added: Vec<String>,
+    pub(crate) changed: Vec<String>,
+    pub(crate) removed: Vec<String>,
+}
+
+pub(crate) fn router(operator: Operator) -> Router {
+    Router::new().route(IMPORT, put(import)).layer(DefaultBodyLimit::max(MAX_CONFIG)).with_state(operator)
+}
+
+impl Imported {
+    /// Reads the answer of [`IMPORT`].
+    pub(crate) fn read(answer: Value) -> anyhow::Result<Self> {
+        serde_json::from_value(answer).context("what answered is no Pudu of this version")
+    }
+
+    fn between(before: Option<&Current>, after: &Current, in_force: bool) -> Self {
+        let digest =
+            |current: &Current, name: &str| current.servers.get(name).map(|server| server.digest.clone());
+        let old = |name: &str| before.and_then(|before| digest(before, name));
+        let names = |wanted: &dyn Fn(&str) -> bool| -> Vec<String> {
+            after.servers.keys().filter(|name| wanted(name)).cloned().collect()
+        };
+        let gone = before.into_iter().flat_map(|before| before.servers.keys());
+        Self {
+            revision: after.number,
+            in_force,
+            added: names(&|name| old(name).is_none()),
+            changed: names(&|name| old(name).is_some() && old(name) != digest(after, name)),
+            removed: gone.filter(|name| !after.servers.contains_key(*name)).cloned().collect(),
+        }
+    }
+}
+
+async fn import(State(operator): State<Operator>, headers: HeaderMap, body: Bytes) -> Response {
+    let shown = headers.get(header::AUTHORIZATION).and_then(|shown| shown.to_str().ok());
+    // Always: a page in a browser can send a PUT, and cannot know the key.
+    if shown.and_then(|shown| shown.strip_prefix("Bearer ")) != Some(operator.key.as_str()) {
+        return refused(StatusCode::UNAUTHORIZED, "show the key of this process's data folder");
+    }
+    let document = parse_text(&body).map_err(|problem| vec![problem]).and_then(Document::parse);
+    let document = match document {
+        Ok(document) => document,
+        Err(problems) => {
+            return refused(StatusCode::UNPROCESSABLE_ENTITY, &PutError::Problems(problems).to_string());
+        }
+    };
+    // What cannot be read is what an import may be there to repair.
+    let before = operator.stored.current().await.ok();
+    match operator.stored.import(document).await {
+        Ok(after) => {
+            tracing::info!(
+                config.revision = after.number,
+                servers = after.servers.len(),
+                "a config was imported"
+            );
+            Json(Imported::between(before.as_deref(), &after, operator.in_force)).into_response()
+        }
+        // The operator may see the causes.
+        Err(error) => refused(StatusCode::INTERNAL_SERVER_ERROR, &Chain(&error).to_string()),
+    }
+}
+
+fn refused(status: StatusCode, detail: &str) -> Response {
+    (status, Json(json!({ "detail": detail }))).into_response()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,40 @@
+//! The operator's door opens for its key and for nothing else.
+
+use axum::body::Body;
+use http::{Method, Request};
+use tower::ServiceExt;
+
+use super::*;
+use crate::house::House;
+use crate::house::testing::house;
+
+async fn put(house: &House, key: Option<&str>, body: &str) -> StatusCode {
+    let mut request = Request::builder().method(Method::PUT).uri(IMPORT).header(header::HOST, "localhost");
+    if let Some(key) = key {
+        request = request.header(header::AUTHORIZATION, format!("Bearer {key}"));
+    }
+    house.gateway().oneshot(request.body(Body::from(body.to_owned())).unwrap()).await.unwrap().status()
+}
+
+#[tokio::test]
+async fn an_import_needs_the_key_also_where_the_gateway_does_not() {
+    let (_folder, house) = house();
+    house.create_table().await.unwrap();
+    let config = r#"{"mcpServers": {"child": {"command": "npx"}}}"#;
+    for key in [None, Some(""), Some("wrong"), Some("key2")] {
+        assert_eq!(put(&house, key, config).await, StatusCode::UNAUTHORIZED);
+    }
+    assert_eq!(house.stored.current().await.unwrap().number, 0);
+    assert_eq!(put(&house, Some("key"), config).await, StatusCode::OK);
+    assert!(house.stored.current().await.unwrap().servers.contains_key("child"));
+}
+
+#[tokio::test]
+async fn what_is_no_config_is_refused() {
+    let (_folder, house) = house();
+    house.create_table().await.unwrap();
+    for body in ["", "{", "[]", r#"{"mcpServers": {"a": {"env": {"K": "***"}}}}"#] {
+        assert_eq!(put(&house, Some("key"), body).await, StatusCode::UNPROCESSABLE_ENTITY, "{body}");
+    }
+    assert_eq!(house.stored.current().await.unwrap().number, 0);
+}
