@@ -53,15 +53,15 @@ pub fn merge(incoming: Value, stored: Option<&Document>) -> Result<Value, Vec<Pr
 /// it was changed.
 fn keep_order(new: &mut Value, old: &Value) {
     let (Value::Object(new), Value::Object(old)) = (new, old) else { return };
-    let mut ordered = Map::with_capacity(new.len());
+    let mut given = std::mem::take(new);
     for (key, before) in old {
-        if let Some(mut value) = new.shift_remove(key) {
-            keep_order(&mut value, before);
-            ordered.insert(key.clone(), value);
+        if let Some(value) = given.get_mut(key) {
+            keep_order(value, before);
+            new.insert(key.clone(), value.take());
         }
     }
-    ordered.append(new);
-    *new = ordered;
+    // By looking up instead of by removing, which would move all the others each time.
+    new.extend(given.into_iter().filter(|(key, _)| !old.contains_key(key)));
 }
 
 fn required_servers(incoming: Value) -> Result<Value, Vec<Problem>> {
