@@ -7,6 +7,7 @@ pub(crate) mod handle;
 pub(crate) mod note;
 pub(crate) mod parts;
 pub(crate) mod payload;
+pub(crate) mod peer;
 pub(crate) mod revision;
 pub(crate) mod spec;
 pub(crate) mod task;

@@ -87,6 +87,8 @@ pub enum Key {
         /// Which part, from 0.
         part: u16,
     },
+    /// How a server is spoken with: `peer#<digest of its address, 64 hex digits>`, `-`.
+    Peer(String),
 }
 
 impl Key {
@@ -126,6 +128,7 @@ impl Key {
             Self::Handle { user, server, identity, digest } => {
                 format!("remote#{}#{}#{identity}#{digest}", key_part::encode(user.as_str()), server.as_str())
             }
+            Self::Peer(digest) => format!("peer#{}", key_part::encode(digest)),
             Self::Pointer | Self::WrappedKey | Self::Revision(_) | Self::RevisionPart { .. } => {
                 "config".to_owned()
             }
@@ -145,7 +148,7 @@ impl Key {
             Self::Event(key) => format!("{EVENTS}{}#{:010}", id(&key.task.id), key.version),
             Self::Notified(key) => format!("notified#{}", id(&key.id)),
             Self::Thread(_) => "thread".to_owned(),
-            Self::Handle { .. } => "-".to_owned(),
+            Self::Handle { .. } | Self::Peer(_) => "-".to_owned(),
             Self::Pointer => "current".to_owned(),
             Self::WrappedKey => "seal".to_owned(),
             Self::Revision(number) => format!("rev#{number:020}"),
@@ -173,6 +176,7 @@ impl Key {
                 identity: (*identity).to_owned(),
                 digest: (*digest).to_owned(),
             },
+            ["peer", digest] => Self::Peer(key_part::decode(digest)?),
             ["config"] => Self::parse_in_config(sk)?,
             ["catalog", server] => Self::parse_in_catalogue(ServerTag::stored((*server).to_owned()), sk)?,
             _ => return None,

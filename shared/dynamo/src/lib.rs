@@ -19,6 +19,7 @@ mod durable_row;
 mod event_log;
 mod item;
 mod note_store;
+mod peer_store;
 mod retry;
 mod row;
 mod spec_cache;

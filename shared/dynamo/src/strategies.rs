@@ -52,6 +52,7 @@ pub(crate) fn key() -> impl Strategy<Value = Key> {
         handle.prop_map(|(thread, server, identity, remote)| {
             Key::handle(&thread.user, &server, &identity, &RemoteTaskId::parse(remote).unwrap())
         }),
+        "[0-9a-f]{64}".prop_map(Key::Peer),
         Just(Key::Pointer),
         Just(Key::WrappedKey),
         any::<u64>().prop_map(Key::Revision),

@@ -16,6 +16,7 @@ mod handle;
 mod life;
 mod list;
 mod notes;
+mod peers;
 mod wrapped_keys;
 
 use std::any::Any;
@@ -27,7 +28,7 @@ use async_trait::async_trait;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use pudu_app::ports::{
-    CatalogStore, ConfigStore, DueIndex, EventLog, NoteKey, NoteStore, TaskStore, WrappedKeys,
+    CatalogStore, ConfigStore, DueIndex, EventLog, NoteKey, NoteStore, PeerStore, TaskStore, WrappedKeys,
 };
 use pudu_domain::TaskKey;
 
@@ -57,6 +58,8 @@ pub struct World {
     pub catalogs: Arc<dyn CatalogStore>,
     /// The wrapped sealing key.
     pub wrapped_keys: Arc<dyn WrappedKeys>,
+    /// What is known of peers.
+    pub peers: Arc<dyn PeerStore>,
     /// The clock that the stores read.
     pub clock: Arc<ManualClock>,
     /// Makes rows undecodable, where that is possible.
@@ -93,7 +96,7 @@ pub struct Suite {
 }
 
 /// Every suite.
-pub const SUITES: [Suite; 7] = [
+pub const SUITES: [Suite; 8] = [
     Suite {
         port: "task_store",
         parts: &[
@@ -112,6 +115,7 @@ pub const SUITES: [Suite; 7] = [
     Suite { port: "config_store", parts: &[configs::CASES] },
     Suite { port: "catalog_store", parts: &[catalogs::CASES] },
     Suite { port: "wrapped_keys", parts: &[wrapped_keys::CASES] },
+    Suite { port: "peer_store", parts: &[peers::CASES] },
 ];
 
 /// Names a function as a case.
@@ -167,7 +171,8 @@ pub fn fake_world(flaw: Option<Flaw>) -> World {
         events: store.clone(),
         config: store.clone(),
         catalogs: store.clone(),
-        wrapped_keys: store,
+        wrapped_keys: store.clone(),
+        peers: store,
         clock,
         vandal: Some(Arc::new(table)),
         keep: Arc::new(()),

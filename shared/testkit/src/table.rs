@@ -8,6 +8,7 @@ mod configs;
 mod events;
 mod index;
 mod notes;
+mod peers;
 mod rows;
 mod tasks;
 mod wrapped_keys;

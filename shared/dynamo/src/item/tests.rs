@@ -14,6 +14,21 @@ use crate::row::{Reader, Row, attr, number, size};
 use crate::schema::TTL;
 use crate::strategies as any_of;
 
+/// The stored format: a word that changes is a peer that is not known any more.
+#[test]
+fn eras_are_stored_as_words_and_read_back() {
+    use pudu_app::ports::Era;
+    let key = crate::key::Key::Peer("d".repeat(64));
+    for (era, word) in [(Era::Stateless, "stateless"), (Era::Session, "session"), (Era::Events, "events")] {
+        let row = peer::encode(&key, era);
+        assert_eq!(row["era"].as_s().unwrap(), word);
+        assert_eq!(peer::decode(&row).unwrap(), era);
+    }
+    let mut strange = peer::encode(&key, Era::Session);
+    strange.insert("era".to_owned(), aws_sdk_dynamodb::types::AttributeValue::S("tomorrow".to_owned()));
+    assert!(matches!(peer::decode(&strange), Err(StoreError::Corrupt { attribute: "era", .. })));
+}
+
 const NOW: Timestamp = Timestamp::from_millis(1_793_491_200_000);
 
 fn bytes<'a>(row: &'a Row, item: &'static str) -> &'a [u8] {

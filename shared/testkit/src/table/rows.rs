@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use pudu_app::ports::{
-    Committed, DeliveredEvent, Hint, ItemKey, NoteKey, Revision, StoreError, StoredListing,
+    Committed, DeliveredEvent, Era, Hint, ItemKey, NoteKey, Revision, StoreError, StoredListing,
 };
 use pudu_domain::{
     Due, Durable, Expect, Lane, Lease, Note, ServerTag, TaskKey, ThreadKey, Timestamp, Verdict,
@@ -37,6 +37,7 @@ pub(super) struct Rows {
     pub(super) wrapped_key: Option<Vec<u8>>,
     /// By server and digest.
     pub(super) listings: BTreeMap<(String, String), StoredListing>,
+    pub(super) peers: BTreeMap<String, Era>,
     pub(super) index: Index,
     pub(super) writes: Vec<Write>,
     pub(super) flaws: BTreeSet<Flaw>,
@@ -67,6 +68,7 @@ impl Rows {
             pointer: None,
             wrapped_key: None,
             listings: BTreeMap::new(),
+            peers: BTreeMap::new(),
             index,
             writes: Vec::new(),
             flaws: BTreeSet::new(),

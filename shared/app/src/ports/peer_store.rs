@@ -1,0 +1,31 @@
+//! How each server is spoken with, once somebody found out.
+
+use async_trait::async_trait;
+
+use super::StoreError;
+
+/// A way of speaking MCP over HTTP.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Era {
+    /// Revision 2026-07-28: one POST per call, no handshake.
+    Stateless,
+    /// Revisions 2025-03-26 to 2025-11-25, and 2024-11-05 over the same transport: a handshake and a session.
+    Session,
+    /// The HTTP+SSE transport of 2024-11-05: a stream of events, and POSTs beside it.
+    Events,
+}
+
+/// What is known of peers, by a key that holds no secret: 64 hex digits, a digest of scheme, host, port and path.
+///
+/// It is a hint: one that is wrong is met by a refusal, forgotten, and asked again. So the last writer wins.
+#[async_trait]
+pub trait PeerStore: Send + Sync {
+    /// The era of a peer, when it is known.
+    async fn recall(&self, key: &str) -> Result<Option<Era>, StoreError>;
+
+    /// Remembers it.
+    async fn remember(&self, key: &str, era: Era) -> Result<(), StoreError>;
+
+    /// Forgets it. Nothing happens where nothing is known.
+    async fn forget(&self, key: &str) -> Result<(), StoreError>;
+}

@@ -1,0 +1,29 @@
+//! What is known of peers, in the fake table.
+
+use async_trait::async_trait;
+use pudu_app::ports::{Era, PeerStore, StoreError};
+
+use super::FakeStore;
+
+#[async_trait]
+impl PeerStore for FakeStore {
+    async fn recall(&self, key: &str) -> Result<Option<Era>, StoreError> {
+        self.attempt("peers.recall", |rows, _| Ok(rows.peers.get(key).copied())).await
+    }
+
+    async fn remember(&self, key: &str, era: Era) -> Result<(), StoreError> {
+        self.attempt("peers.remember", |rows, _| {
+            rows.peers.insert(key.to_owned(), era);
+            Ok(())
+        })
+        .await
+    }
+
+    async fn forget(&self, key: &str) -> Result<(), StoreError> {
+        self.attempt("peers.forget", |rows, _| {
+            rows.peers.remove(key);
+            Ok(())
+        })
+        .await
+    }
+}
