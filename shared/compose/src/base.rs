@@ -34,7 +34,8 @@ pub fn ports(base: Base) -> Result<Ports, BuildError> {
     let Base { table, config, keys, secrets, egress, clock, random } = base;
     let view: Arc<dyn Secrets> = secrets.clone();
     let interceptors = Interceptors::shipped(Arc::clone(&random));
-    let mcp = Arc::new(Client::new(Arc::clone(&view), egress)?.with_interceptors(interceptors));
+    let client = Client::new(Arc::clone(&view), egress)?.with_interceptors(interceptors);
+    let mcp = Arc::new(client.with_peers(table.clone()));
     let ordinary = OrdinaryTools::new(mcp.clone(), view);
     let config = config.unwrap_or_else(|| {
         Arc::new(TableSource::new(table.clone(), keys.clone(), clock.clone(), random.clone()))

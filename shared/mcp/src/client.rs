@@ -1,6 +1,6 @@
-//! [`Client`]: the port [`McpClient`] over Streamable HTTP, in every protocol revision.
+//! [`Client`]: the port [`McpClient`] over Streamable HTTP and the older HTTP+SSE, in every protocol revision.
 //!
-//! One deadline covers finding the era, connecting, the handshake and the call. What fails before the call itself is
+//! One deadline covers finding the era, connecting and the handshake, one the call, and the caller's limit both. What fails before the call itself is
 //! sent is [`CallFault::NotSent`](pudu_app::ports::CallFault::NotSent): it is then certain that nothing runs there.
 
 mod call;
@@ -15,25 +15,23 @@ use std::time::Duration;
 use async_trait::async_trait;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use pudu_app::ports::{CallError, Caller, Listing, McpClient, ToolCall};
+use pudu_app::changes::ListChanges;
+use pudu_app::ports::{CallError, Caller, Listing, McpClient, PeerStore, ToolCall};
 use pudu_config::{Secrets, Server};
 use serde_json::Value;
 use tokio::time::{Instant, timeout_at};
 
-pub use era::{Era, EraMemory, ProcessMemory};
+use era::Eras;
 
 use crate::egress::Egress;
 use crate::interceptor::Interceptors;
 use crate::stateless::Ids;
-use crate::target::Target;
+use crate::target::{LONGEST, Target};
 use crate::wire::{Failure, Wire};
 use link::Link;
 
 /// Longest wait for a session to end, after the answer is there.
 const CLOSE_LIMIT: Duration = Duration::from_secs(1);
-
-/// A limit beyond it is taken as this: past some point the sum with the clock would overflow.
-const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// The HTTP client could not be built.
 #[derive(Debug, thiserror::Error)]
@@ -45,7 +43,8 @@ pub struct Client {
     wire: Wire,
     ids: Ids,
     secrets: Arc<dyn Secrets>,
-    eras: Arc<dyn EraMemory>,
+    pub(crate) eras: Eras,
+    changes: ListChanges,
     interceptors: Interceptors,
 }
 
@@ -53,17 +52,29 @@ impl Client {
     /// A client that resolves `$VAR` through `secrets`, connects where `egress` allows, and remembers eras in the
     /// process.
     pub fn new(secrets: Arc<dyn Secrets>, egress: Egress) -> Result<Self, BuildError> {
-        Self::with_eras(secrets, egress, Arc::new(ProcessMemory::default()))
+        let wire = Wire::new(egress).map_err(BuildError)?;
+        Ok(Self {
+            wire,
+            ids: Ids::default(),
+            secrets,
+            eras: Eras::default(),
+            changes: ListChanges::default(),
+            interceptors: Interceptors::default(),
+        })
     }
 
-    /// A client that remembers eras in `eras`.
-    pub fn with_eras(
-        secrets: Arc<dyn Secrets>,
-        egress: Egress,
-        eras: Arc<dyn EraMemory>,
-    ) -> Result<Self, BuildError> {
-        let wire = Wire::new(egress).map_err(BuildError)?;
-        Ok(Self { wire, ids: Ids::default(), secrets, eras, interceptors: Interceptors::default() })
+    /// The same client, that remembers eras in `peers` too.
+    #[must_use]
+    pub fn with_peers(mut self, peers: Arc<dyn PeerStore>) -> Self {
+        self.eras = Eras::over(peers);
+        self
+    }
+
+    /// The same client, that says in `changes` which servers' lists have changed.
+    #[must_use]
+    pub fn with_changes(mut self, changes: ListChanges) -> Self {
+        self.changes = changes;
+        self
     }
 
     /// The same client, whose servers may name these interceptors.
@@ -73,29 +84,32 @@ impl Client {
         self
     }
 
+    fn target(&self, server: &Server) -> Result<Target, CallError> {
+        Ok(Target::of(server, self.secrets.as_ref())?.telling(&self.changes))
+    }
+
     /// Runs `job` in one conversation, until `until`. `sent` becomes true when its first request is about to be sent.
+    /// Connecting and the handshake have the server's limit for them, `job` what is left of it with `calling`.
     async fn converse<T: Send>(
         &self,
         target: &Target,
         until: Instant,
         sent: &Arc<AtomicBool>,
-        job: impl for<'l> FnOnce(&'l Link<'_>, &'l Target) -> BoxFuture<'l, Result<T, Failure>> + Send,
+        calling: Duration,
+        job: impl for<'l> FnOnce(&'l mut Link<'_>, &'l Target) -> BoxFuture<'l, Result<T, Failure>> + Send,
     ) -> Result<T, Failure> {
-        let limit = until.duration_since(Instant::now());
         let work = async {
-            let link = Link::open(self, target, limit, Arc::clone(sent)).await?;
-            let answer = job(&link, target).await;
-            Ok((link, answer))
+            let (limit, opening) = left(until, target.opening);
+            let opened = timeout_at(opening, Link::open(self, target, limit, Arc::clone(sent))).await;
+            let mut link = opened.unwrap_or_else(|_| Err(Failure::timeout(limit)))?;
+            let (limit, calling) = left(until, calling);
+            let answer = timeout_at(calling, job(&mut link, target)).await;
+            let answer = answer.map_err(|_| Failure::timeout(limit))?;
+            // After the answer: a server that is slow to end a session must not cost it.
+            link.close(left(until, CLOSE_LIMIT).0).await;
+            answer
         };
-        let outcome = match timeout_at(until, work).await {
-            Ok(Ok((link, answer))) => {
-                // After the answer: a server that is slow to end a session must not cost it.
-                link.close(CLOSE_LIMIT.min(until.duration_since(Instant::now()))).await;
-                answer
-            }
-            Ok(Err(failure)) => Err(failure),
-            Err(_) => Err(Failure::timeout(limit)),
-        };
+        let outcome = work.await;
         outcome.map_err(
             |failure| {
                 if sent.load(Ordering::Acquire) { failure } else { failure.before_sending() }
@@ -104,13 +118,22 @@ impl Client {
     }
 }
 
+/// The time that is left until `until` or for `limit`, and when that is.
+fn left(until: Instant, limit: Duration) -> (Duration, Instant) {
+    let now = Instant::now();
+    let limit = limit.min(until.duration_since(now));
+    (limit, now + limit)
+}
+
 #[async_trait]
 impl McpClient for Client {
     async fn list_tools(&self, server: &Server, limit: Duration) -> Result<Listing, CallError> {
-        let target = Target::of(server, self.secrets.as_ref())?;
-        let until = Instant::now() + limit.min(LONGEST);
+        let target = self.target(server)?;
+        // One limit for all of a discovery (reference 2.4).
+        let until = Instant::now() + limit.min(target.opening);
         let sent = Arc::new(AtomicBool::new(false));
-        let listing = self.converse(&target, until, &sent, |link, target| list::all(link, target).boxed());
+        let listing =
+            self.converse(&target, until, &sent, LONGEST, |link, target| list::all(link, target).boxed());
         listing.await.map_err(|failure| target.error(&failure))
     }
 

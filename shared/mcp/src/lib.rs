@@ -9,19 +9,20 @@ mod credentials;
 mod egress;
 mod interceptor;
 mod ordinary;
-#[cfg_attr(not(test), expect(dead_code, reason = "the two transports that stand on it follow"))]
 mod pipe;
 mod redact;
 mod session;
+mod sse;
 mod stateless;
 mod target;
 mod wire;
 
-pub use client::{BuildError, Client, Era, EraMemory, ProcessMemory};
+pub use client::{BuildError, Client};
 pub use egress::{Class, Egress, EgressError, Refusal};
 pub use interceptor::{FactoryError, Interceptor, Interceptors, Next, Request, TraceContext};
 pub use ordinary::OrdinaryTools;
 pub use redact::{MAX_ERROR_CHARS, Redactor};
+pub use wire::{Event, read_events};
 
 #[cfg(test)]
 mod tests;

@@ -6,7 +6,6 @@
 //! transport.
 
 mod door;
-#[cfg_attr(not(test), expect(dead_code, reason = "the two transports that stand on it follow"))]
 mod over;
 pub(crate) mod seal;
 
@@ -50,12 +49,13 @@ pub(crate) struct Session {
 pub(crate) struct Ledger {
     sent: Arc<AtomicBool>,
     failure: Mutex<Option<Failure>>,
+    expired: AtomicBool,
 }
 
 impl Session {
     /// Connects and initialises. `sent` becomes true when the first request after that is about to be sent.
     pub(crate) async fn open(wire: &Wire, target: &Target, sent: Arc<AtomicBool>) -> Result<Self, Failure> {
-        let ledger = Arc::new(Ledger { sent, failure: Mutex::default() });
+        let ledger = Arc::new(Ledger { sent, ..Ledger::default() });
         let door = Door { wire: wire.clone(), target: target.clone(), ledger: Arc::clone(&ledger) };
         // The door knows the real address; the SDK would write this one into its logs.
         let mut config = StreamableHttpClientTransportConfig::with_uri("mcp");
@@ -102,6 +102,12 @@ impl Session {
                 None => self.ledger.take().unwrap_or_else(Failure::unanswered),
             }),
         }
+    }
+
+    /// Whether the server said to a request of ours that it does not know the session (any more): HTTP 404 to the POST
+    /// itself, which the specification has for nothing else there. It certainly did not carry the request out.
+    pub(crate) fn is_expired(&self) -> bool {
+        self.ledger.expired.load(Ordering::Acquire)
     }
 
     /// Ends the session, within `limit`; past it the SDK goes on in the background. What fails here has no effect.

@@ -5,6 +5,8 @@
 //! Its transport is one worker for all calls, so one broken exchange ends the others. And it cannot tell a request
 //! that was never sent from one whose answer was lost, which decides whether a submission may have started something.
 
+pub(crate) mod param_headers;
+
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use base64::Engine;
@@ -40,15 +42,17 @@ impl Ids {
     }
 }
 
-/// Sends one request and returns its result, unchanged.
+/// Sends one request with `extra` headers and returns its result, unchanged.
 pub(crate) async fn request(
     wire: &Wire,
     ids: &Ids,
     target: &Target,
     method: &'static str,
     mut params: Map<String, Value>,
+    extra: HeaderMap,
 ) -> Result<Value, Failure> {
-    let headers = headers(method, params.get("name").and_then(Value::as_str));
+    let mut headers = headers(method, params.get("name").and_then(Value::as_str));
+    headers.extend(extra);
     params.insert("_meta".to_owned(), meta());
     let id = ids.next();
     let message = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
@@ -59,7 +63,7 @@ pub(crate) async fn request(
 /// Asks which revisions the peer speaks. It is no call: a peer that refuses it has done nothing.
 /// Errors: only what the old way would meet as well (no connection, credentials refused, too many requests).
 pub(crate) async fn probe(wire: &Wire, ids: &Ids, target: &Target) -> Result<Probe, Failure> {
-    match request(wire, ids, target, "server/discover", Map::new()).await {
+    match request(wire, ids, target, "server/discover", Map::new(), HeaderMap::new()).await {
         Ok(found) => {
             let versions = found.get("supportedVersions").and_then(Value::as_array);
             let ours = ProtocolVersion::V_2026_07_28;

@@ -1,7 +1,10 @@
 //! A server entry at the moment of use: variables resolved, headers legal, its secrets known to the redactor.
 
+use std::time::Duration;
+
 use http::{HeaderMap, HeaderName, HeaderValue};
 use pudu_app::chain::Chain;
+use pudu_app::changes::ListChanges;
 use pudu_app::ports::{CallError, CallFault};
 use pudu_config::{Headers, Illegal, IllegalHeader, Secrets, Server, Transport};
 use secrecy::{ExposeSecret, SecretString};
@@ -25,6 +28,9 @@ const OURS: [&str; 9] = [
     "transfer-encoding",
 ];
 
+/// A limit beyond it is taken as this: past some point the sum with the clock would overflow.
+pub(crate) const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
+
 /// Where to send, with which credentials.
 #[derive(Clone)]
 pub(crate) struct Target {
@@ -35,6 +41,25 @@ pub(crate) struct Target {
     pub(crate) redactor: Redactor,
     /// The headers of the file, in its spelling.
     pub(crate) fixed: Headers,
+    /// Which transport the entry asks for.
+    pub(crate) way: Way,
+    /// Longest wait for a connection and the handshake.
+    pub(crate) opening: Duration,
+    /// Longest wait for the answer to a call after that.
+    pub(crate) calling: Duration,
+    /// The [`digest`](Server::digest) of the entry.
+    pub(crate) digest: String,
+    /// Where it is told that the server's list of tools has changed.
+    pub(crate) changes: ListChanges,
+}
+
+/// A transport over HTTP.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Way {
+    /// Streamable HTTP, in whichever era.
+    Http,
+    /// The older HTTP+SSE.
+    Events,
 }
 
 impl Target {
@@ -45,10 +70,16 @@ impl Target {
             fault: CallFault::Config,
             message: Redactor::default().text(&message),
         };
-        if !matches!(server.transport, Transport::Http(_)) {
-            let kind = server.transport.name();
-            return Err(refuse(format!("the transport '{kind}' is not supported yet; use type 'http'")));
-        }
+        let way = match server.transport {
+            Transport::Http(_) => Way::Http,
+            Transport::Sse(_) => Way::Events,
+            Transport::Stdio(_) | Transport::Unknown(_) => {
+                let kind = server.transport.name();
+                return Err(refuse(format!(
+                    "the transport '{kind}' is not supported yet; use type 'http' or 'sse'"
+                )));
+            }
+        };
         // Each link of this chain names fields and never values.
         let remote = server.remote(secrets).map_err(|error| refuse(Chain(&error).to_string()))?;
         let url =
@@ -56,7 +87,25 @@ impl Target {
         let fixed: Headers = remote.headers.into_iter().collect();
         let headers = map(&fixed).map_err(|error| refuse(format!("'headers': {error}; check its value")))?;
         let redactor = Redactor::new(&url, &headers);
-        Ok(Self { server: server.name.clone(), url, headers, redactor, fixed })
+        Ok(Self {
+            server: server.name.clone(),
+            url,
+            headers,
+            redactor,
+            fixed,
+            way,
+            opening: server.init_timeout().min(LONGEST),
+            calling: server.call_timeout().min(LONGEST),
+            digest: server.digest.clone(),
+            changes: ListChanges::default(),
+        })
+    }
+
+    /// The same, telling `changes` when the server says that its list has changed.
+    #[must_use]
+    pub(crate) fn telling(mut self, changes: &ListChanges) -> Self {
+        self.changes = changes.clone();
+        self
     }
 
     /// The same, with these headers over those of the file (reference 5.3). Errors: one may not be sent; whoever set it did

@@ -5,21 +5,27 @@ mod chain;
 mod credentials;
 mod eras;
 mod faults;
+mod headers;
 pub(crate) mod host;
 mod lists;
+mod peers;
 mod raw;
 mod sdk_peer;
+mod sessions;
+mod sse;
+mod sse_peer;
 mod tiers;
+mod timeouts;
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use pudu_app::ports::{CallError, Caller, McpClient, ToolCall};
+use pudu_app::ports::{CallError, Caller, Era, McpClient, ToolCall};
 use pudu_config::{Document, NoSecrets, Server};
 use pudu_domain::{ThreadId, ThreadKey, UserId};
 use serde_json::{Map, Value, json};
 
-use crate::{Client, Egress, Era, EraMemory, ProcessMemory};
+use crate::{Client, Egress};
 
 /// Far longer than anything here takes.
 const LONG: Duration = Duration::from_secs(30);
@@ -31,8 +37,12 @@ fn entry(fields: Value) -> Server {
     document.server("peer").expect("the entry").clone()
 }
 
-fn http(url: &str) -> Server {
+pub(crate) fn http(url: &str) -> Server {
     entry(json!({"type": "http", "url": url}))
+}
+
+fn sse(url: &str) -> Server {
+    entry(json!({"type": "sse", "url": url}))
 }
 
 fn client() -> Client {
@@ -40,11 +50,11 @@ fn client() -> Client {
 }
 
 /// A client that already knows the era of `server`, so that a tiny limit is spent on the call alone.
-async fn knowing(server: &Server, era: Era) -> Client {
-    let memory = ProcessMemory::default();
+fn knowing(server: &Server, era: Era) -> Client {
+    let client = client();
     let target = crate::target::Target::of(server, &NoSecrets).expect("a target");
-    memory.remember(&target.era_key(), era).await;
-    Client::with_eras(Arc::new(NoSecrets), Egress::machine(), Arc::new(memory)).expect("a client")
+    client.eras.keep(&target.era_key(), era);
+    client
 }
 
 fn caller() -> Caller {

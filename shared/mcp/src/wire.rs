@@ -6,6 +6,7 @@
 
 mod answer;
 mod failure;
+mod frames;
 mod plain;
 mod resolver;
 mod verdict;
@@ -14,21 +15,23 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use futures_util::StreamExt;
 use futures_util::stream::BoxStream;
-use futures_util::{StreamExt, TryStreamExt};
 use http::header::{ACCEPT, CONTENT_TYPE, LOCATION};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
 use reqwest::Response;
 use reqwest::redirect::Policy;
 use serde_json::Value;
-use sse_stream::{Sse, SseStream};
+use sse_stream::Sse;
 use url::Url;
 
 pub(crate) use answer::{Answered, answer_to};
 pub(crate) use failure::Failure;
+pub use frames::{Event, read_events};
 
 use crate::egress::Egress;
 use crate::target::Target;
+use frames::Bound;
 use resolver::{Guarded, Lookup};
 
 /// Most bytes of one answer, whether it is one JSON text or a stream of events.
@@ -41,6 +44,7 @@ const MAX_REDIRECTS: usize = 3;
 const CONNECT_LIMIT: Duration = Duration::from_secs(10);
 const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 const EITHER: HeaderValue = HeaderValue::from_static("application/json, text/event-stream");
+pub(crate) const EVENT_STREAM: &str = "text/event-stream";
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 
 /// The events of an answer, each read as it comes.
@@ -107,7 +111,7 @@ impl Wire {
         }
         let body = match media_type(&response).as_deref() {
             _ if matches!(status, StatusCode::ACCEPTED | StatusCode::NO_CONTENT) => Body::Empty,
-            Some("text/event-stream") => Body::Events(events(target, response)),
+            Some(EVENT_STREAM) => Body::Events(events(target, response, Bound::Stream)),
             Some("application/json") => Body::Json(json(target, response).await?),
             _ if response.content_length() == Some(0) => Body::Empty,
             other => return Err(Failure::not_mcp(target, format!("answered with {}", kind(other)))),
@@ -127,15 +131,29 @@ impl Wire {
         if response.status().is_success() { Ok(()) } else { Err(unsuccessful(target, response).await) }
     }
 
-    /// Opens a stream of events. `Ok(None)` when the server offers none.
+    /// Opens a stream of events that goes with a session. `Ok(None)` when the server offers none.
     pub(crate) async fn events(&self, target: &Target, extra: HeaderMap) -> Result<Option<Events>, Failure> {
+        let opened = self.open_stream(target, extra).await?;
+        Ok(opened.map(|response| events(target, response, Bound::Stream)))
+    }
+
+    /// Opens a stream of events that is a conversation, and says where it came from after redirects. `Ok(None)` when
+    /// the server offers none.
+    pub(crate) async fn stream(
+        &self,
+        target: &Target,
+        extra: HeaderMap,
+    ) -> Result<Option<(Url, Events)>, Failure> {
+        let opened = self.open_stream(target, extra).await?;
+        Ok(opened.map(|response| (response.url().clone(), events(target, response, Bound::Event))))
+    }
+
+    async fn open_stream(&self, target: &Target, extra: HeaderMap) -> Result<Option<Response>, Failure> {
         let response = self.exchange(Method::GET, target, extra, None).await?;
         match response.status() {
             StatusCode::METHOD_NOT_ALLOWED => Ok(None),
             status if !status.is_success() => Err(unsuccessful(target, response).await),
-            _ if media_type(&response).as_deref() == Some("text/event-stream") => {
-                Ok(Some(events(target, response)))
-            }
+            _ if media_type(&response).as_deref() == Some(EVENT_STREAM) => Ok(Some(response)),
             _ => Ok(None),
         }
     }
@@ -262,25 +280,12 @@ async fn unsuccessful(target: &Target, response: Response) -> Failure {
     }
 }
 
-/// The events of a response, counted as bytes before they are parsed: the parser's own buffer has no bound.
-fn events(target: &Target, response: Response) -> Events {
+/// The events of a response.
+fn events(target: &Target, response: Response, bound: Bound) -> Events {
     let place = target.clone();
-    let mut left = MAX_ANSWER_BYTES;
-    let bytes = response.bytes_stream().map(move |chunk| {
-        let chunk = chunk.map_err(|error| Failure::reading(&place, &error))?;
-        left = left.checked_sub(chunk.len()).ok_or_else(|| Failure::too_large(&place))?;
-        Ok::<_, Failure>(chunk)
-    });
-    let target = target.clone();
-    SseStream::from_bytes_stream(bytes)
-        .map_err(move |error| match error {
-            sse_stream::Error::Body(inner) => inner.downcast::<Failure>().map_or_else(
-                |_| Failure::not_mcp(&target, "answered with a stream that cannot be read"),
-                |failure| *failure,
-            ),
-            _ => Failure::not_mcp(&target, "answered with events that cannot be read"),
-        })
-        .boxed()
+    let bytes =
+        response.bytes_stream().map(move |chunk| chunk.map_err(|error| Failure::reading(&place, &error)));
+    frames::frames(target.redactor.clone(), bytes, bound)
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use async_trait::async_trait;
 use futures_util::FutureExt;
+use http::HeaderMap;
 use pudu_app::ports::{CallError, Caller, ToolCall};
 use pudu_config::Server;
 use serde_json::{Map, Value};
@@ -13,6 +14,7 @@ use tokio::time::{Instant, timeout_at};
 use super::Client;
 use crate::credentials::{self, FromContext, PerUser};
 use crate::interceptor::{End, Interceptor, Next, Request};
+use crate::stateless::param_headers;
 use crate::target::Target;
 use crate::wire::Failure;
 
@@ -21,6 +23,8 @@ struct Sending<'a> {
     client: &'a Client,
     /// With the static headers only.
     target: &'a Target,
+    /// The tool as its server listed it, where that is known.
+    definition: Option<Arc<Value>>,
     until: Instant,
     /// Whether anything of the caller's was sent, in any attempt.
     sent: Arc<AtomicBool>,
@@ -30,6 +34,10 @@ struct Sending<'a> {
 impl End for Sending<'_> {
     async fn send(&self, request: Request<'_>) -> Result<Value, CallError> {
         let target = self.target.with(&request.headers)?;
+        let extra = match &self.definition {
+            Some(definition) => param_headers::headers(definition, &request.arguments),
+            None => HeaderMap::new(),
+        };
         let params = Map::from_iter([
             ("name".to_owned(), Value::String(request.tool)),
             ("arguments".to_owned(), Value::Object(request.arguments)),
@@ -37,7 +45,9 @@ impl End for Sending<'_> {
         let sent = Arc::new(AtomicBool::new(false));
         let answer = self
             .client
-            .converse(&target, self.until, &sent, |link, _| link.request("tools/call", params).boxed())
+            .converse(&target, self.until, &sent, target.calling, |link, _| {
+                link.request("tools/call", params, extra).boxed()
+            })
             .await;
         self.sent.fetch_or(sent.load(Ordering::Acquire), Ordering::AcqRel);
         answer.map_err(|failure| target.error(&failure))
@@ -54,7 +64,7 @@ pub(super) async fn call(
 ) -> Result<Value, CallError> {
     let limit = until.duration_since(Instant::now());
     let secrets = client.secrets.as_ref();
-    let target = Target::of(server, secrets)?.knowing(&credentials::known(server, caller, secrets));
+    let target = client.target(server)?.knowing(&credentials::known(server, caller, secrets));
     let (user, context) = (PerUser::of(server, secrets), FromContext::of(server));
     let custom = client.interceptors.named(&server.interceptors);
     let mut chain: Vec<&dyn Interceptor> = Vec::with_capacity(custom.len() + 2);
@@ -62,9 +72,9 @@ pub(super) async fn call(
     chain.extend(context.as_ref().map(|context| context as &dyn Interceptor));
     chain.extend(custom.iter().map(AsRef::as_ref));
 
+    let ToolCall { tool, arguments, definition } = call;
     let sent = Arc::new(AtomicBool::new(false));
-    let end = Sending { client, target: &target, until, sent: Arc::clone(&sent) };
-    let ToolCall { tool, arguments, .. } = call;
+    let end = Sending { client, target: &target, definition, until, sent: Arc::clone(&sent) };
     let request = Request { server, caller, tool, arguments, headers: pudu_config::Headers::default() };
     if let Ok(answer) = timeout_at(until, Next::new(&chain, &end).call(request)).await {
         // An interceptor may have put anything into its error.

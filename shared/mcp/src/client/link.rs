@@ -4,18 +4,26 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use http::HeaderMap;
+use pudu_app::ports::Era;
 use serde_json::{Map, Value};
 use tokio::time::timeout;
 
-use super::{Client, Era};
+use super::Client;
+use super::era::Recalled;
 use crate::session::{self, Session};
+use crate::sse;
 use crate::stateless::{self, Probe};
-use crate::target::Target;
+use crate::target::{Target, Way as Asked};
 use crate::wire::Failure;
 
 /// Longest wait for the answer to a probe, of which at most a third of the whole limit: some old servers answer
 /// unknown methods never, and the handshake after it needs its time.
 const PROBE_LIMIT: Duration = Duration::from_secs(10);
+/// The same for the stream of a server that refused the handshake: others keep a stream open and never say anything.
+const EVENTS_LIMIT: Duration = Duration::from_secs(5);
+/// With these the specification has a client try the transport of 2024-11-05 (transports, backwards compatibility).
+const TRY_EVENTS: [u16; 3] = [400, 404, 405];
 
 /// An open conversation.
 pub(super) struct Link<'a> {
@@ -39,43 +47,40 @@ impl<'a> Link<'a> {
         limit: Duration,
         sent: Arc<AtomicBool>,
     ) -> Result<Self, Failure> {
-        let key = target.era_key();
-        let known = client.eras.recall(&key).await;
-        let stateless = match known {
-            Some(era) => era == Era::Stateless,
-            None => is_stateless(client, target, limit).await?,
+        let way = match target.way {
+            Asked::Http => found(client, target, limit, &sent).await?,
+            Asked::Events => enter(client, target, Era::Events, &sent).await?,
         };
-        let way = if stateless {
-            Way::Stateless
-        } else {
-            match Session::open(&client.wire, target, Arc::clone(&sent)).await {
-                Ok(session) => Way::Session(Box::new(session)),
-                Err(failure) => {
-                    if known.is_some() && session::is_wrong_era(&failure) {
-                        client.eras.forget(&key).await;
-                    }
-                    return Err(failure);
-                }
-            }
-        };
-        if known.is_none() {
-            client.eras.remember(&key, if stateless { Era::Stateless } else { Era::Session }).await;
-        }
         Ok(Self { client, target, sent, way })
     }
 
-    /// Sends one request, once, and returns its result unchanged.
+    /// Whether it is the revision without sessions.
+    pub(super) const fn is_stateless(&self) -> bool {
+        matches!(self.way, Way::Stateless)
+    }
+
+    /// Sends one request and returns its result unchanged. `extra` are headers that only the newest revision has. It is
+    /// sent a second time only where the first certainly had no effect: the session was over before it came.
     pub(super) async fn request(
-        &self,
+        &mut self,
         method: &'static str,
         params: Map<String, Value>,
+        extra: HeaderMap,
     ) -> Result<Value, Failure> {
-        match &self.way {
-            Way::Session(session) => session.request(method, params).await,
+        let Client { wire, ids, eras, .. } = self.client;
+        match &mut self.way {
+            Way::Session(session) => {
+                let answer = session.request(method, params.clone()).await;
+                if !session.is_expired() {
+                    return answer;
+                }
+                self.sent.store(false, Ordering::Release);
+                **session = Session::open(wire, self.target, Arc::clone(&self.sent)).await?;
+                session.request(method, params).await
+            }
             Way::Stateless => {
                 self.sent.store(true, Ordering::Release);
-                let Client { wire, ids, eras, .. } = self.client;
-                let answer = stateless::request(wire, ids, self.target, method, params).await;
+                let answer = stateless::request(wire, ids, self.target, method, params, extra).await;
                 if let Err(failure) = &answer
                     && stateless::is_wrong_era(failure)
                 {
@@ -91,6 +96,65 @@ impl<'a> Link<'a> {
         if let Way::Session(session) = self.way {
             session.close(limit).await;
         }
+    }
+}
+
+/// Speaks as is known, or finds out and remembers. A refusal of what was known says that it is known no more.
+async fn found(
+    client: &Client,
+    target: &Target,
+    limit: Duration,
+    sent: &Arc<AtomicBool>,
+) -> Result<Way, Failure> {
+    let key = target.era_key();
+    match client.eras.recall(&key).await {
+        Recalled::Known(era) => {
+            let entered = enter(client, target, era, sent).await;
+            if let Err(failure) = &entered
+                && session::is_wrong_era(failure)
+            {
+                client.eras.forget(&key).await;
+            }
+            entered
+        }
+        Recalled::Unknown(search) => {
+            let (era, way) = discover(client, target, limit, sent).await?;
+            search.found(era).await;
+            Ok(way)
+        }
+    }
+}
+
+async fn enter(client: &Client, target: &Target, era: Era, sent: &Arc<AtomicBool>) -> Result<Way, Failure> {
+    let session = match era {
+        Era::Stateless => return Ok(Way::Stateless),
+        Era::Session => Session::open(&client.wire, target, Arc::clone(sent)).await?,
+        Era::Events => Session::over(sse::connect(&client.wire, target).await?, Arc::clone(sent)).await?,
+    };
+    Ok(Way::Session(Box::new(session)))
+}
+
+/// Tries the eras, newest first.
+async fn discover(
+    client: &Client,
+    target: &Target,
+    limit: Duration,
+    sent: &Arc<AtomicBool>,
+) -> Result<(Era, Way), Failure> {
+    if is_stateless(client, target, limit).await? {
+        return Ok((Era::Stateless, Way::Stateless));
+    }
+    let refused = match enter(client, target, Era::Session, sent).await {
+        Ok(way) => return Ok((Era::Session, way)),
+        Err(failure) => failure,
+    };
+    if !refused.status.is_some_and(|status| TRY_EVENTS.contains(&status)) {
+        return Err(refused);
+    }
+    match timeout(EVENTS_LIMIT.min(limit / 3), enter(client, target, Era::Events, sent)).await {
+        Ok(Ok(way)) => Ok((Era::Events, way)),
+        // What the POST was refused with says more than that there is no stream either.
+        Ok(Err(_)) | Err(_) => Err(refused),
     }
 }
 

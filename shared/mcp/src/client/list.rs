@@ -4,10 +4,12 @@ use std::collections::HashSet;
 
 use std::time::Duration;
 
+use http::HeaderMap;
 use pudu_app::ports::{Listing, RawTool};
 use serde_json::{Map, Value};
 
 use super::link::Link;
+use crate::stateless::param_headers;
 use crate::target::Target;
 use crate::wire::Failure;
 
@@ -17,21 +19,22 @@ pub(super) const MAX_PAGES: usize = 1000;
 pub(super) const MAX_TOOLS: usize = 10_000;
 
 /// Asks page after page until the cursor is missing, null or empty.
-pub(super) async fn all(link: &Link<'_>, target: &Target) -> Result<Listing, Failure> {
+pub(super) async fn all(link: &mut Link<'_>, target: &Target) -> Result<Listing, Failure> {
     let wrong = |what: String| Failure::not_mcp(target, what);
     let mut tools = Vec::new();
     let mut ttl = None;
     let mut seen = HashSet::new();
     let mut params = Map::new();
     for _ in 0..MAX_PAGES {
-        let mut page = link.request("tools/list", params).await?;
+        let mut page = link.request("tools/list", params, HeaderMap::new()).await?;
         // The page that holds shortest decides: a list is only as fresh as its parts.
         let held = page.get("ttlMs").and_then(Value::as_u64).map(Duration::from_millis);
         ttl = ttl.into_iter().chain(held).min();
         let Some(Value::Array(listed)) = page.get_mut("tools").map(Value::take) else {
             return Err(wrong("answered 'tools/list' without a list of tools".to_owned()));
         };
-        tools.extend(listed.into_iter().filter_map(|definition| tool(target, definition)));
+        let newest = link.is_stateless();
+        tools.extend(listed.into_iter().filter_map(|definition| tool(target, newest, definition)));
         if tools.len() > MAX_TOOLS {
             return Err(wrong(format!("offers more than {MAX_TOOLS} tools")));
         }
@@ -51,12 +54,17 @@ pub(super) async fn all(link: &Link<'_>, target: &Target) -> Result<Listing, Fai
     Err(wrong(format!("has more than {MAX_PAGES} pages of tools")))
 }
 
-/// A tool without a name cannot be called; it must not hide the others.
-fn tool(target: &Target, definition: Value) -> Option<RawTool> {
+/// A tool without a name cannot be called, nor can one in the newest revision whose marks for headers are wrong; neither
+/// hides the others.
+fn tool(target: &Target, newest: bool, definition: Value) -> Option<RawTool> {
     let name = definition.get("name").and_then(Value::as_str).filter(|name| !name.is_empty());
     let Some(name) = name.map(str::to_owned) else {
         tracing::warn!(server = target.server, "a tool without a name was left out");
         return None;
     };
+    if let Some(problem) = param_headers::problem(&definition).filter(|_| newest) {
+        tracing::warn!(server = target.server, problem, "a tool was left out");
+        return None;
+    }
     Some(RawTool { name, definition })
 }

@@ -3,6 +3,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use futures_util::StreamExt;
 use futures_util::stream::BoxStream;
@@ -19,6 +20,8 @@ use sse_stream::Sse;
 use super::{Ledger, seal};
 use crate::target::Target;
 use crate::wire::{Answered, Body, Events, Failure, Wire, answer_to};
+
+const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 
 type SdkError = StreamableHttpError<Failure>;
 
@@ -103,7 +106,12 @@ impl Door {
         if raw {
             self.ledger.sending();
         }
-        let reply = self.wire.post(&self.target, headers, bytes).await?;
+        let in_session = raw && headers.contains_key(SESSION);
+        let reply = self.wire.post(&self.target, headers, bytes).await.inspect_err(|failure| {
+            if in_session && failure.is_unknown_session() {
+                self.ledger.expired.store(true, Ordering::Release);
+            }
+        })?;
         match reply.body {
             Body::Empty => Err(Failure::not_mcp(&self.target, "took the request without an answer")),
             Body::Events(events) => {
@@ -180,7 +188,7 @@ fn plain(id: &RequestId) -> Value {
 fn with_session(headers: HashMap<HeaderName, HeaderValue>, session: Option<Arc<str>>) -> HeaderMap {
     let mut headers: HeaderMap = headers.into_iter().collect();
     if let Some(id) = session.and_then(|id| HeaderValue::from_str(&id).ok()) {
-        headers.insert(HeaderName::from_static("mcp-session-id"), id);
+        headers.insert(SESSION, id);
     }
     headers
 }

@@ -106,7 +106,8 @@ async fn an_entry_that_cannot_be_used_is_a_config_fault_that_names_the_place() {
         (json!({"type": "http", "url": "http://localhost/", "headers": {"X-Key": "$UNSET_NAME"}}), "X-Key"),
         (json!({"type": "http", "url": "http://localhost/", "headers": {"X-Key": "$TOKEN"}}), "X-Key"),
         (json!({"type": "http", "url": ""}), "requires 'url' field"),
-        (json!({"type": "sse", "url": "http://localhost/"}), "not supported yet"),
+        (json!({"type": "sse"}), "requires 'url' field"),
+        (json!({"type": "carrier-pigeon", "url": "http://localhost/"}), "not supported yet"),
         (json!({"type": "stdio", "command": "x"}), "not supported yet"),
     ];
     let client = client_with("TOKEN", format!("{CANARY}\nx"));
@@ -119,17 +120,19 @@ async fn an_entry_that_cannot_be_used_is_a_config_fault_that_names_the_place() {
 
 #[tokio::test]
 async fn a_redirect_to_another_origin_takes_no_credential_along() {
-    let other = Host::scripted(|seen| async move { result(&seen.message, json!({})) }).await;
-    let to = other.url.clone();
-    let host = Host::of_era(Era::Stateless, move |_| {
-        let to = to.clone();
-        async move { (StatusCode::TEMPORARY_REDIRECT, [("location", to)]).into_response() }
-    })
-    .await;
-    let client = client_with("TOKEN", format!("Bearer {CANARY}"));
-    let error = call(&client, &guarded(&host.url), LONG).await.expect_err("a redirect");
-    assert_eq!(error.fault, CallFault::Refused, "{error}");
-    assert!(other.seen().is_empty());
+    for era in [Era::Stateless, Era::Session] {
+        let other = Host::scripted(|seen| async move { result(&seen.message, json!({})) }).await;
+        let to = other.url.clone();
+        let host = Host::of_era(era, move |_| {
+            let to = to.clone();
+            async move { (StatusCode::TEMPORARY_REDIRECT, [("location", to)]).into_response() }
+        })
+        .await;
+        let client = client_with("TOKEN", format!("Bearer {CANARY}"));
+        let error = call(&client, &guarded(&host.url), LONG).await.expect_err("a redirect");
+        assert_eq!(error.fault, CallFault::Refused, "{era:?}: {error}");
+        assert!(other.seen().is_empty());
+    }
 }
 
 #[tokio::test]

@@ -120,7 +120,7 @@ async fn a_peer_that_left_the_remembered_era_is_asked_again_on_the_next_call() {
         })
         .await;
         let server = http(&host.url);
-        let client = knowing(&server, believed).await;
+        let client = knowing(&server, believed);
         let error = call(&client, &server, LONG).await.expect_err("the wrong era");
         assert_eq!(error.fault, fault, "{error}");
         call(&client, &server, LONG).await.expect("the right era");

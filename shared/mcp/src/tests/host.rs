@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
-use crate::Era;
+use pudu_app::ports::Era;
 
 /// One request as it came.
 #[derive(Clone, Debug)]

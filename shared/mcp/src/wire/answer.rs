@@ -18,7 +18,10 @@ pub(crate) enum Answered {
 
 /// Judges `message` as the answer to request `id`. Errors: it answers something that nobody asked, or is no message.
 pub(crate) fn answer_to(target: &Target, id: &Value, mut message: Value) -> Result<Answered, Failure> {
-    if message.get("method").is_some() {
+    if let Some(method) = message.get("method") {
+        if method == "notifications/tools/list_changed" {
+            target.changes.changed(&target.digest);
+        }
         return Ok(Answered::Not);
     }
     let answers = message.get("id");

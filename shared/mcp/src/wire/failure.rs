@@ -125,6 +125,14 @@ impl Failure {
         Self { status, code, speaks_newest, ..Self::new(fault, format!("{}{what}: {said}", verb(fault))) }
     }
 
+    /// Whether a request in a session was answered that there is no such session: a 404 without an error, or with one that
+    /// says no more than that (`verdict`).
+    pub(crate) fn is_unknown_session(&self) -> bool {
+        self.status == Some(404)
+            && self.fault == CallFault::Refused
+            && self.code.is_none_or(|code| verdict::NO_SESSION.contains(&code))
+    }
+
     /// The same before the call itself was sent: whatever failed, nothing happened there.
     pub(crate) fn before_sending(self) -> Self {
         match self.fault {

@@ -6,23 +6,17 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use axum::response::IntoResponse;
 use futures_util::FutureExt;
 use pudu_app::ports::CallFault;
+use pudu_config::NoSecrets;
 use serde_json::json;
 
 use super::*;
-use crate::redact::Redactor;
 use crate::tests::host::{Host, json_body};
 
 fn target(url: &str) -> Target {
-    let url = Url::parse(url).unwrap();
-    let mut headers = HeaderMap::new();
-    headers.insert("authorization", HeaderValue::from_static("Bearer canary"));
-    Target {
-        server: "peer".to_owned(),
-        redactor: Redactor::new(&url, &headers),
-        url,
-        headers,
-        fixed: pudu_config::Headers::default(),
-    }
+    let mut target = Target::of(&crate::tests::http("http://tools.example/"), &NoSecrets).unwrap();
+    target.url = Url::parse(url).unwrap();
+    target.headers.insert("authorization", HeaderValue::from_static("Bearer canary"));
+    target
 }
 
 /// A lookup that answers with the next of these each time, and counts how often it was asked.

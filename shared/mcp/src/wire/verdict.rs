@@ -31,7 +31,7 @@ const NOT_BEGUN: [ErrorCode; 6] = [
 ];
 
 /// With HTTP 404: the session is not known. The specification fixes the status; these are the codes that servers give.
-const NO_SESSION: [i64; 2] = [-32000, -32001];
+pub(super) const NO_SESSION: [i64; 2] = [-32000, -32001];
 
 /// An unsuccessful status without a JSON-RPC error.
 pub(super) fn of_status(status: u16) -> CallFault {

@@ -8,10 +8,10 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use futures_util::FutureExt;
-use pudu_app::ports::{CallError, CallFault, Caller, McpClient, ToolCall};
+use pudu_app::ports::{CallError, CallFault, Caller, Era, McpClient, PeerStore, StoreError, ToolCall};
 use pudu_config::{Document, NoSecrets, Server};
 use pudu_domain::{ThreadId, ThreadKey, UserId};
-use pudu_mcp::{Client, Egress, Era, EraMemory};
+use pudu_mcp::{Client, Egress};
 use serde_json::{Map, Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -69,8 +69,8 @@ impl Stage {
             let entry = json!({"mcpServers": {"peer": {"type": "http", "url": url}}});
             let document = Document::parse(entry).expect("a valid config");
             let server = document.server("peer").expect("the server").clone();
-            let client = Client::with_eras(Arc::new(NoSecrets), Egress::machine(), Arc::new(Newest));
-            (client.expect("a client"), server)
+            let client = Client::new(Arc::new(NoSecrets), Egress::machine()).expect("a client");
+            (client.with_peers(Arc::new(Newest)), server)
         });
         Self { runtime, client, server, script, _serving: serving }
     }
@@ -88,14 +88,18 @@ impl Stage {
 struct Newest;
 
 #[async_trait]
-impl EraMemory for Newest {
-    async fn recall(&self, _key: &str) -> Option<Era> {
-        Some(Era::Stateless)
+impl PeerStore for Newest {
+    async fn recall(&self, _key: &str) -> Result<Option<Era>, StoreError> {
+        Ok(Some(Era::Stateless))
     }
 
-    async fn remember(&self, _key: &str, _era: Era) {}
+    async fn remember(&self, _key: &str, _era: Era) -> Result<(), StoreError> {
+        Ok(())
+    }
 
-    async fn forget(&self, _key: &str) {}
+    async fn forget(&self, _key: &str) -> Result<(), StoreError> {
+        Ok(())
+    }
 }
 
 async fn serve(listener: TcpListener, script: Arc<Mutex<Script>>) {
