@@ -33,7 +33,7 @@ pub use document::{Document, Examined};
 pub use header::{Headers, Illegal, IllegalHeader, illegal_value, legal_name};
 pub use mask::MASK;
 pub use merge::merge;
-pub use names::{MAX_VISIBLE_NAME, Names, Owners, ToolRef};
+pub use names::{MAX_VISIBLE_NAME, Names, Owners, ToolRef, may_be_of};
 pub use problem::{Kind, Problem};
 pub use screen::api_screen;
 pub use seal::{NONCE_BYTES, OpenError, SealError, SealKey};

@@ -10,6 +10,11 @@ use crate::canonical::sha256_hex;
 /// Most characters in a visible name.
 pub const MAX_VISIBLE_NAME: usize = 64;
 
+/// Hash characters in a changed name among its own server's names.
+const SHORT_HASH: usize = 8;
+/// Hash characters in a changed name among names of other servers.
+const LONG_HASH: usize = 16;
+
 /// One tool of a catalogue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ToolRef<'a> {
@@ -35,13 +40,15 @@ pub struct Names {
 pub struct Owners<'a>(BTreeMap<String, &'a str>);
 
 impl<'a> Owners<'a> {
-    /// The owners among these prefixed servers. Of two whose names look alike, the one that is written so has the names.
+    /// The owners among these prefixed servers, whatever their order. Of two whose names look alike, the one that is written
+    /// so has the names, else the first by name.
     pub fn of(prefixed: impl IntoIterator<Item = &'a str>) -> Self {
         let mut owners: BTreeMap<String, &str> = BTreeMap::new();
         for server in prefixed {
-            let prefix = format!("{}_", legalised(server));
-            let literal = prefix.strip_suffix('_') == Some(server);
-            if literal || !owners.contains_key(&prefix) {
+            let looks = legalised(server);
+            let rank = |server: &str| (server != looks, server.to_owned());
+            let prefix = format!("{looks}_");
+            if owners.get(&prefix).is_none_or(|kept| rank(server) < rank(kept)) {
                 owners.insert(prefix, server);
             }
         }
@@ -55,10 +62,18 @@ impl<'a> Owners<'a> {
     }
 }
 
+/// Whether a tool of `server` could have the visible name `name`, as far as the config alone says: without a prefix any,
+/// else one that begins like the server's names, as far as a long one is not cut.
+pub fn may_be_of(server: &str, prefix: bool, name: &str) -> bool {
+    let begin: String =
+        format!("{}_", legalised(server)).chars().take(MAX_VISIBLE_NAME - LONG_HASH - 1).collect();
+    !prefix || name.starts_with(&begin)
+}
+
 impl Names {
     /// Names for all tools of a catalogue, whatever their order. A tool that wants a name of another server's gets a
     /// hash. So does each of several tools that want one name otherwise: giving it to one of them would let a new server
-    /// take over a name that callers already use.
+    /// take over a name that callers already use. The names of a prefixed server depend on its own tools alone.
     pub fn assign<'a>(tools: impl IntoIterator<Item = ToolRef<'a>>, owners: &Owners<'_>) -> Self {
         let mut claims: BTreeMap<String, BTreeSet<ToolRef<'a>>> = BTreeMap::new();
         for tool in tools {
@@ -72,15 +87,21 @@ impl Names {
             changed.extend(tools.iter().filter(|tool| foreign(tool)).map(|tool| (*tool, wanted.clone())));
             tools.retain(|tool| !foreign(tool));
             match tools.first() {
-                Some(tool) if tools.len() == 1 && legal(&wanted) => names.insert(*tool, wanted),
+                Some(tool) if tools.len() == 1 && legal(&wanted) && !looks_hashed(&wanted) => {
+                    names.insert(*tool, wanted);
+                }
                 _ => changed.extend(tools.into_iter().map(|tool| (tool, wanted.clone()))),
             }
         }
         changed.sort();
         for (tool, wanted) in changed {
-            let free = [8, 16, 32, 63].into_iter().map(|length| suffixed(tool, &wanted, length));
+            let own = |name: &String| owners.owner(name) == Some(tool.server);
+            // Among a server's own names a short hash tells enough. Where other servers' names are, it must be too long for
+            // anybody to make a second one like it on purpose.
+            let short = Some(suffixed(tool, &wanted, SHORT_HASH)).filter(own);
+            let long = [LONG_HASH, 32, 63].into_iter().map(|length| suffixed(tool, &wanted, length));
             // A name of 63 hash characters is taken only if it was planted against SHA-256: then the tool has none.
-            if let Some(name) = free.into_iter().find(|name| !names.source.contains_key(name)) {
+            if let Some(name) = short.into_iter().chain(long).find(|name| !names.source.contains_key(name)) {
                 names.insert(tool, name);
             }
         }
@@ -109,6 +130,13 @@ fn legal(name: &str) -> bool {
 
 fn legal_character(character: char) -> bool {
     character.is_ascii_alphanumeric() || character == '_' || character == '-'
+}
+
+/// Whether it could be a changed name among names of other servers: a tool that is really called so is changed too, so that
+/// nobody takes the changed name of another.
+fn looks_hashed(name: &str) -> bool {
+    let is_hash = |end: &str| end.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
+    name.rsplit_once('_').is_some_and(|(_, end)| end.len() >= LONG_HASH && is_hash(end))
 }
 
 fn suffixed(tool: ToolRef<'_>, wanted: &str, length: usize) -> String {

@@ -77,6 +77,7 @@ fn servers_without_prefix_that_meet_are_told_apart() {
     assert!(left != right && left.starts_with("search_") && right.starts_with("search_"));
 }
 
+/// Among its own names a tool may be called like another one's changed name: then that one is changed further.
 #[test]
 fn a_tool_cannot_take_the_hashed_name_of_another() {
     let hashed = visible_name("a", "b c", true);
@@ -85,6 +86,34 @@ fn a_tool_cannot_take_the_hashed_name_of_another() {
     assert_eq!(names.visible("a", raw), Some(hashed.as_str()));
     assert_ne!(names.visible("a", "b c"), Some(hashed.as_str()));
     assert_eq!(source(&names, &hashed), Some(("a", raw)));
+}
+
+/// A changed name among other servers' names is too long to be met on purpose, and nobody is plainly called so.
+#[test]
+fn no_server_plants_the_changed_name_of_another() {
+    let bare = |raw| ToolRef { server: "evil", raw, prefix: false };
+    let owners = Owners::of(["bank"]);
+    let alone = Names::assign([bare("bank_pay")], &owners);
+    let changed = alone.visible("evil", "bank_pay").unwrap();
+    assert_eq!(changed.len(), "bank_pay_".len() + LONG_HASH);
+    let raw = changed.strip_prefix("bank_").unwrap();
+    let both = Names::assign([bare("bank_pay"), tool("bank", raw)], &owners);
+    assert_eq!(both.visible("evil", "bank_pay"), Some(changed));
+    assert_ne!(both.visible("bank", raw), Some(changed));
+    // A date or a short code is no hash.
+    for plain in ["report_20261130", "look_up_deadbeef", "x_0123456789abcde", "x_0123456789abcdefg"] {
+        assert_eq!(visible_name("s", plain, true), format!("s_{plain}"));
+    }
+}
+
+#[test]
+fn whose_a_name_may_be_is_known_from_the_config_alone() {
+    assert!(may_be_of("my server", true, "my_server_x") && !may_be_of("my server", true, "my_serve"));
+    assert!(
+        may_be_of("a", true, "a_b_c") && may_be_of("a_b", true, "a_b_c") && may_be_of("any", false, "a_b_c")
+    );
+    let long = "s".repeat(100);
+    assert!(may_be_of(&long, true, &visible_name(&long, "t", true)));
 }
 
 #[test]
@@ -135,5 +164,30 @@ proptest! {
             tools.rotate_left(at);
         }
         prop_assert_eq!(refs(&tools), names);
+    }
+
+    /// The names of a prefixed server depend on its own tools alone: on no other server's, whether it answers or not.
+    #[test]
+    fn names_do_not_depend_on_who_answers(
+        tools in vec((r"[ab_]{1,3}|[ é.]{0,2}|s{50,70}", r"[ab_]{0,3}|[a ]{60,70}|[ab_]{1,2}_[0-9a-f]{16}|\PC{0,5}"), 0..20),
+        away in any::<prop::sample::Index>(),
+    ) {
+        let is_prefixed = |server: &str| !server.len().is_multiple_of(3);
+        let refs = |keep: &dyn Fn(&str) -> bool| -> Vec<ToolRef<'_>> {
+            let kept = tools.iter().filter(|(server, _)| keep(server));
+            kept.map(|(server, raw)| ToolRef { server, raw, prefix: is_prefixed(server) }).collect()
+        };
+        let owners = Owners::of(tools.iter().map(|tool| tool.0.as_str()).filter(|server| is_prefixed(server)));
+        let all = Names::assign(refs(&|_| true), &owners);
+        prop_assume!(!tools.is_empty());
+        let gone = &tools[away.index(tools.len())].0;
+        let some = Names::assign(refs(&|server| server != gone), &owners);
+        for (server, raw) in tools.iter().filter(|(server, _)| server != gone) {
+            let name = all.visible(server, raw).unwrap();
+            prop_assert!(may_be_of(server, is_prefixed(server), name), "{} of {}", name, server);
+            if is_prefixed(server) {
+                prop_assert_eq!(some.visible(server, raw), Some(name));
+            }
+        }
     }
 }
