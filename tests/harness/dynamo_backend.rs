@@ -52,7 +52,13 @@ impl Backend for DynamoBackend {
         let client = client_over(Faulty { inner: self.connector.clone(), gate: gate.clone() });
         let random: Arc<dyn Random> = Arc::new(self.random.fork());
         let table = Arc::new(Table::new(&client, TABLE, clock, random));
-        Stores { tasks: table.clone(), notes: table.clone(), due: table.clone(), config: table }
+        Stores {
+            tasks: table.clone(),
+            notes: table.clone(),
+            due: table.clone(),
+            config: table.clone(),
+            catalogs: table,
+        }
     }
 
     async fn seen(&self, tasks: &[TaskKey]) -> Result<Seen, String> {

@@ -22,6 +22,7 @@ pub mod ports;
 mod rows;
 mod runtime_api;
 mod table;
+mod toll;
 pub mod world;
 
 pub use answer::{Answer, request, send};
@@ -34,4 +35,5 @@ pub use parameters::ParameterStore;
 pub use peer::Peer;
 pub use rows::Rows;
 pub use table::{Calls, Cost, Costs, MeteredTable, second_engine, unique_table};
+pub use toll::Toll;
 pub use world::World;

@@ -3,10 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use pudu_app::changes::ListChanges;
 use pudu_app::configs::TableSource;
 use pudu_app::drivers::Drivers;
+use pudu_app::known::Known;
 use pudu_app::limits::Limits;
-use pudu_app::ports::{McpClient, TaskDriver, Vault};
+use pudu_app::ports::{TaskDriver, Vault};
 use pudu_app::wiring::{Ports, Wiring};
 use pudu_config::NoSecrets;
 use pudu_domain::Policy;
@@ -28,8 +30,8 @@ pub fn wired_with(
 ) -> Wiring {
     let store = Arc::new(table.store(Arc::new(clock), gate.clone()));
     let driver: Arc<dyn TaskDriver> = Arc::new(server.driver());
-    let client: Arc<dyn McpClient> = Arc::new(server.client());
     let (keys, random) = (Arc::new(FixedKeys), Arc::new(SeededRandom::new(1)));
+    let mcp = Known::new(Arc::new(server.client()), store.clone(), ListChanges::default(), Arc::new(clock));
     let ports = Ports {
         tasks: store.clone(),
         notes: store.clone(),
@@ -37,7 +39,7 @@ pub fn wired_with(
         config: Arc::new(TableSource::new(store, keys.clone(), Arc::new(clock), random.clone())),
         keys,
         secrets,
-        mcp: client,
+        mcp,
         drivers: Drivers::new(vec![Arc::new(Gated::new(driver, gate.clone()))]),
         clock: Arc::new(clock),
         random,

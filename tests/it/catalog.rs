@@ -1,117 +1,38 @@
 //! One catalogue of many servers: what one does wrong hides nothing of another (reference 3, vectors 20 to 27).
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+mod asking;
+mod door;
+mod keeping;
+mod promises;
+mod shop;
+
 use std::time::Duration;
 
-use async_trait::async_trait;
-use pudu_app::catalog::{Catalog, Catalogue, NotFound, Role, ServerState};
-use pudu_app::configs::{Configs, TableSource};
-use pudu_app::ports::{CallError, CallFault, Caller, Clock, Listing, McpClient, RawTool, ToolCall};
-use pudu_config::{NoSecrets, Server};
-use pudu_testkit::{FakeTable, FixedKeys, Gate, SeededRandom, VirtualClock};
-use serde_json::{Value, json};
+use pudu_app::catalog::{NotFound, Role, ServerState};
+use serde_json::json;
 
-/// Servers that list what a map says; one that is not in it never answers.
-struct Lists {
-    tools: BTreeMap<&'static str, Result<Vec<&'static str>, &'static str>>,
-    asked: AtomicUsize,
-    clock: VirtualClock,
-}
+use shop::{Shop, server, toolset, with};
 
-#[async_trait]
-impl McpClient for Lists {
-    async fn list_tools(&self, server: &Server, limit: Duration) -> Result<Listing, CallError> {
-        self.asked.fetch_add(1, Ordering::SeqCst);
-        let failed =
-            |fault, message: &str| CallError { server: server.name.clone(), fault, message: message.into() };
-        match self.tools.get(server.name.as_str()) {
-            Some(Ok(names)) => {
-                let tool = |name: &&str| RawTool {
-                    name: (*name).into(),
-                    definition: json!({"name": name, "x-own": 1}),
-                };
-                Ok(Listing { tools: names.iter().map(tool).collect(), ttl: None })
-            }
-            Some(Err(message)) => Err(failed(CallFault::Broken, message)),
-            None => {
-                self.clock.sleep(limit).await;
-                Err(failed(CallFault::Timeout, "it did not answer"))
-            }
-        }
-    }
-
-    async fn call_tool(&self, _: &Server, _: &Caller, _: ToolCall, _: Duration) -> Result<Value, CallError> {
-        unreachable!("a catalogue calls no tool")
-    }
-}
-
-struct Shop {
-    clock: VirtualClock,
-    lists: Arc<Lists>,
-    configs: Arc<Configs>,
-    catalog: Catalog,
-}
-
-impl Shop {
-    async fn new(config: Value, tools: &[(&'static str, Result<Vec<&'static str>, &'static str>)]) -> Self {
-        let clock = VirtualClock::start();
-        let store = Arc::new(FakeTable::new().store(Arc::new(clock), Gate::open()));
-        let (keys, random) = (Arc::new(FixedKeys), Arc::new(SeededRandom::new(1)));
-        let source = Arc::new(TableSource::new(store, keys.clone(), Arc::new(clock), random));
-        let configs = Arc::new(Configs::new(source, keys, Arc::new(NoSecrets), Arc::new(clock)));
-        configs.put(&json!({ "mcp_servers": config }), None).await.unwrap();
-        let tools = tools.iter().cloned().collect();
-        let lists = Arc::new(Lists { tools, asked: AtomicUsize::new(0), clock });
-        let catalog = Catalog::new(configs.clone(), lists.clone(), Arc::new(clock));
-        Self { clock, lists, configs, catalog }
-    }
-
-    async fn now(&self) -> Catalogue {
-        self.catalog.now(Duration::from_secs(45)).await.unwrap()
-    }
-
-    fn asked(&self) -> usize {
-        self.lists.asked.load(Ordering::SeqCst)
-    }
-}
-
-fn server(port: u16) -> Value {
-    json!({"type": "http", "url": format!("http://127.0.0.1:{port}/mcp")})
-}
-
-fn with(mut server: Value, more: &Value) -> Value {
-    server.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
-    server
-}
-
-fn toolset(name: &str, cancel: &str) -> Value {
-    json!({"name": name, "submit_tool": "submit", "status_tool": "status", "cancel_tool": cancel})
-}
-
-/// Vector 20.
 #[tokio::test(start_paused = true)]
-async fn a_tool_belongs_to_its_server_whatever_its_name_looks_like() {
+async fn vector_20_a_tool_belongs_to_its_server_whatever_its_name_looks_like() {
     let config = json!({"web": server(1), "web_scraper": server(2)});
     let shop = Shop::new(config, &[("web", Ok(vec!["open"])), ("web_scraper", Ok(vec!["search"]))]).await;
     let catalogue = shop.now().await;
     let tool = catalogue.find("web_scraper_search").unwrap();
-    assert_eq!((tool.server.name.as_str(), tool.raw.as_str()), ("web_scraper", "search"));
-    assert_eq!(tool.definition["x-own"], 1, "what we do not know passes through");
+    assert_eq!((tool.server.name.as_str(), tool.raw()), ("web_scraper", "search"));
+    assert_eq!(tool.definition()["x-own"], 1, "what we do not know passes through");
 }
 
-/// Vector 21.
 #[tokio::test(start_paused = true)]
-async fn a_server_without_prefix_keeps_its_names() {
+async fn vector_21_a_server_without_prefix_keeps_its_names() {
     let config = json!({"github": with(server(1), &json!({"tool_name_prefix": false}))});
     let shop = Shop::new(config, &[("github", Ok(vec!["github_search"]))]).await;
-    assert_eq!(shop.now().await.find("github_search").unwrap().raw, "github_search");
+    assert_eq!(shop.now().await.find("github_search").unwrap().raw(), "github_search");
 }
 
-/// Vector 22 as the design wants it: odd names are kept, under legal ones.
+/// As the design wants it: odd names are kept, under legal ones.
 #[tokio::test(start_paused = true)]
-async fn odd_names_become_legal_and_hide_nobody() {
+async fn vector_22_odd_names_become_legal_and_hide_nobody() {
     let shop = Shop::new(json!({"srv": server(1)}), &[("srv", Ok(vec!["ok", "bad name", "a\n<b>"]))]).await;
     let catalogue = shop.now().await;
     assert_eq!(catalogue.tools.len(), 3);
@@ -122,9 +43,9 @@ async fn odd_names_become_legal_and_hide_nobody() {
     assert!(catalogue.tools.keys().all(legal), "{:?}", catalogue.tools.keys());
 }
 
-/// Vector 23: the whole takes no longer than the slowest server's own limit, and the healthy one is there.
+/// The whole takes no longer than the slowest server's own limit, and the healthy one is there.
 #[tokio::test(start_paused = true)]
-async fn a_server_that_hangs_delays_only_its_own_tools() {
+async fn vector_23_a_server_that_hangs_delays_only_its_own_tools() {
     let config = json!({"slow": with(server(1), &json!({"session_init_timeout": 0.05})), "fine": server(2)});
     let shop = Shop::new(config, &[("fine", Ok(vec!["t"]))]).await;
     let catalogue = shop.now().await;
@@ -175,9 +96,8 @@ async fn no_server_gets_calls_that_are_meant_for_another() {
     assert!(matches!(found, Err(NotFound::Down(error)) if error.server == "bank"));
 }
 
-/// Vector 26.
 #[tokio::test(start_paused = true)]
-async fn of_a_toolset_only_the_submit_tool_is_seen() {
+async fn vector_26_of_a_toolset_only_the_submit_tool_is_seen() {
     let config = json!({"s": with(server(1), &json!({"task_toolsets": [toolset("report", "cancel")]}))});
     let shop = Shop::new(config, &[("s", Ok(vec!["submit", "status", "cancel", "search"]))]).await;
     let catalogue = shop.now().await;
@@ -187,9 +107,9 @@ async fn of_a_toolset_only_the_submit_tool_is_seen() {
     assert!(submit.description.contains("background task 'report'"));
 }
 
-/// Vector 27, its better half.
+/// The better half of the vector.
 #[tokio::test(start_paused = true)]
-async fn a_toolset_with_a_missing_tool_is_off_with_a_reason_and_nothing_else_is() {
+async fn vector_27_a_toolset_with_a_missing_tool_is_off_with_a_reason_and_nothing_else_is() {
     let broken = with(server(1), &json!({"task_toolsets": [toolset("report", "gone")]}));
     let config = json!({"s": broken, "other": server(2)});
     let shop =
@@ -225,7 +145,7 @@ async fn a_change_to_one_server_rediscovers_only_that_one() {
     shop.configs.put(&json!({"mcp_servers": {"a": server(1), "b": server(3)}}), None).await.unwrap();
     shop.now().await;
     assert_eq!(shop.asked(), 3);
-    shop.clock.sleep(Duration::from_secs(61)).await;
+    shop.pass(601).await;
     shop.now().await;
     assert_eq!(shop.asked(), 5);
 }
@@ -237,7 +157,7 @@ async fn a_failed_listing_is_kept_for_a_moment() {
     shop.now().await;
     shop.now().await;
     assert_eq!(shop.asked(), 1);
-    shop.clock.sleep(Duration::from_secs(16)).await;
+    shop.pass(16).await;
     shop.now().await;
     assert_eq!(shop.asked(), 2);
 }

@@ -40,8 +40,9 @@ DEFAULT_LEASE = 120
 """Seconds for which a function holds a claim when it is not told (shared/lambda settings)."""
 
 ROW_ACTIONS = {
-    # Config and events read and written, intents with their thread (an update), handles, payloads; lists by query.
-    "Gateway": {"GetItem", "PutItem", "Query", "UpdateItem"},
+    # Config and events read and written, intents with their thread (an update), handles, payloads; lists by query. What
+    # servers listed is deleted by a reset.
+    "Gateway": {"DeleteItem", "GetItem", "PutItem", "Query", "UpdateItem"},
     # Claims (updates), commits, and the payload row that a commit may clear. It finds its work in the index only.
     "TaskPoller": {"DeleteItem", "GetItem", "PutItem", "UpdateItem"},
     # Claims and deliveries.

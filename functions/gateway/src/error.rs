@@ -3,6 +3,7 @@
 use axum::Json;
 use axum::response::{IntoResponse, Response};
 use http::StatusCode;
+use pudu_app::catalog::ResetError;
 use pudu_app::chain::Chain;
 use pudu_app::configs::{ConfigError, PutError};
 use pudu_app::ports::{CallError, CallFault, SealKeyError, StoreError};
@@ -134,6 +135,15 @@ impl From<InvokeError> for Failure {
             InvokeError::Store(error) => return error.into(),
         };
         Self::new(status, error.to_string())
+    }
+}
+
+impl From<ResetError> for Failure {
+    fn from(error: ResetError) -> Self {
+        match error {
+            ResetError::Config(error) => error.into(),
+            ResetError::Store(error) => error.into(),
+        }
     }
 }
 

@@ -1,25 +1,26 @@
 //! One catalogue of every server's tools: discovered per server, side by side, under names that no two tools share.
 //!
-//! What one server does wrong hides nothing of another: it is reported as that server's state.
+//! What one server does wrong hides nothing of another: it is reported as that server's state. A call waits for no server
+//! but those that could have its tool.
+
+mod parts;
+mod toolsets;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use pudu_config::{Names, Owners, Server, ToolRef, Toolset};
+use pudu_config::{Owners, Routing, Server, Toolset, may_be_of};
 use pudu_domain::Timestamp;
 use serde_json::Value;
 use tokio::task::JoinSet;
 
-use crate::configs::{ConfigError, Configs, Current};
-use crate::ports::{CallError, Clock, McpClient, RawTool};
-
-/// How long a server's tools are taken as known.
-const FRESH_FOR: Duration = Duration::from_secs(60);
-/// How long a server that could not be listed is left alone.
-const FAILED_FOR: Duration = Duration::from_secs(15);
-/// Longest that anybody waits for a server's list: a server that hangs must not hang the whole catalogue.
-const LISTING: Duration = Duration::from_secs(10);
+use crate::configs::{ConfigError, Configs};
+use crate::function::Function;
+use crate::known::Known;
+use crate::listings::{Listed, ListedTool};
+use crate::ports::{CallError, Clock, McpClient, StoreError};
+use parts::{Part, Parts};
 
 /// What a tool does when it is called.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,16 +36,14 @@ pub enum Role {
 pub struct Tool {
     /// Its name here.
     pub name: String,
-    /// Its server's name for it.
-    pub raw: String,
     /// Its server.
     pub server: Arc<Server>,
     /// What it does.
     pub role: Role,
     /// Its description here.
     pub description: String,
-    /// Its definition by the server, unchanged.
-    pub definition: Value,
+    /// As its server listed it.
+    pub listed: Arc<ListedTool>,
 }
 
 /// How a server takes part.
@@ -94,113 +93,204 @@ pub enum NotFound {
     Down(CallError),
 }
 
-type Listing = Result<Arc<Vec<RawTool>>, CallError>;
-
-/// Listings under way. Dropping it gives up those that have not come.
-struct Discovery {
-    current: Arc<Current>,
-    known: BTreeMap<String, Listing>,
-    running: JoinSet<(String, String, Listing)>,
+/// The catalogue cannot be forgotten.
+#[derive(Debug, thiserror::Error)]
+pub enum ResetError {
+    /// Which servers there are could not be read.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// The table kept something.
+    #[error(transparent)]
+    Store(#[from] StoreError),
 }
 
-impl Discovery {
-    /// Whether a server whose names could be anything has not answered yet.
-    fn awaits_unprefixed(&self) -> bool {
-        let silent = |server: &Server| server.enabled && !self.known.contains_key(&server.name);
-        self.current.servers.values().any(|server| !server.tool_name_prefix && silent(server))
-    }
-
-    /// Waits for the next listing; false when there is none left to wait for.
-    async fn next(&mut self, catalog: &Catalog) -> bool {
-        match self.running.join_next().await {
-            None => return false,
-            Some(Ok((name, digest, tools))) => {
-                catalog.remember(digest, &tools);
-                self.known.insert(name, tools);
-            }
-            Some(Err(error)) => tracing::error!(%error, "listing a server's tools panicked"),
-        }
-        true
-    }
-}
-
-/// Discovers and remembers.
+/// The catalogue of the configured servers.
 pub struct Catalog {
     configs: Arc<Configs>,
-    client: Arc<dyn McpClient>,
+    known: Known,
     clock: Arc<dyn Clock>,
-    /// By the digest of the server's entry, so that a change to one server rediscovers only that one.
-    listings: Mutex<BTreeMap<String, (Timestamp, Listing)>>,
+    /// The last one that was put together, with what it was made of: most calls find it as it is.
+    assembled: Mutex<Option<(Parts, Arc<Catalogue>)>>,
+}
+
+/// A question to a server.
+type Asked = (String, Result<Arc<Listed>, CallError>);
+
+impl Tool {
+    /// Its server's name for it.
+    pub fn raw(&self) -> &str {
+        &self.listed.name
+    }
+
+    /// Its definition by the server, unchanged.
+    pub fn definition(&self) -> &Value {
+        &self.listed.definition
+    }
+
+    /// Whether and how callers are pointed to it: its server's routing with its own laid over it.
+    pub fn routing(&self) -> Routing {
+        self.server.effective_routing(self.raw())
+    }
+
+    /// What a model sees of it. Nothing of its routing (reference 3.2).
+    pub fn function(&self) -> Function {
+        Function::new(&self.name, &self.description, self.definition().get("inputSchema"))
+    }
 }
 
 impl Catalog {
-    /// A catalogue of the configured servers.
-    pub fn new(configs: Arc<Configs>, client: Arc<dyn McpClient>, clock: Arc<dyn Clock>) -> Self {
-        Self { configs, client, clock, listings: Mutex::new(BTreeMap::new()) }
+    /// A catalogue of the configured servers, as far as `known` knows them.
+    pub fn new(configs: Arc<Configs>, known: Known, clock: Arc<dyn Clock>) -> Self {
+        Self { configs, known, clock, assembled: Mutex::new(None) }
     }
 
-    /// The catalogue as it is now. Servers are asked side by side, each within its own limits, at most `limit`.
-    pub async fn now(&self, limit: Duration) -> Result<Catalogue, ConfigError> {
-        let mut discovery = self.discover(limit).await?;
-        while discovery.next(self).await {}
-        Ok(assemble(&discovery.current, &discovery.known))
+    /// The catalogue as it is now. Servers whose tools are not known are asked side by side, each within its own limits, at
+    /// most `limit`.
+    pub async fn now(&self, limit: Duration) -> Result<Arc<Catalogue>, ConfigError> {
+        let mut parts = self.parts().await?;
+        let mut asking = self.ask(&parts, |_| true, self.clock.now() + limit);
+        while self.next(&mut parts, &mut asking).await {}
+        Ok(self.assembled(&parts))
     }
 
-    /// The tool of that visible name, or why there is none. Returns as soon as it is found: a server that does not
-    /// answer holds up nobody who calls another one's tools.
+    /// The tool of that visible name, or why there is none. Returns as soon as it is found: a server that does not answer
+    /// holds up nobody who calls another one's tools.
     pub async fn find(
         &self,
         name: &str,
         limit: Duration,
     ) -> Result<Result<Arc<Tool>, NotFound>, ConfigError> {
-        let mut discovery = self.discover(limit).await?;
-        loop {
-            let catalogue = assemble(&discovery.current, &discovery.known);
-            let found = catalogue.find(name);
-            // Names of a prefixed server are its own whatever others say; another name may still meet its like.
-            let settled = found
-                .as_ref()
-                .is_ok_and(|tool| tool.server.tool_name_prefix || !discovery.awaits_unprefixed());
-            if settled || !discovery.next(self).await {
-                return Ok(found.cloned());
+        let until = self.clock.now() + limit;
+        let mut parts = self.parts().await?;
+        if let Some(tool) = self.settled(&parts, name) {
+            return Ok(Ok(tool));
+        }
+        let current = Arc::clone(&parts.current);
+        let prefixed = current.servers.values().filter(|server| server.tool_name_prefix);
+        let owner = Owners::of(prefixed.map(|server| server.name.as_str())).owner(name);
+        // Whose the name is by its beginning has it nearly always; who else could have it is asked only if not.
+        let is_owner = |server: &Server| Some(server.name.as_str()) == owner;
+        let may_be =
+            |server: &Server| !is_owner(server) && may_be_of(&server.name, server.tool_name_prefix, name);
+        let asking = self.ask(&parts, is_owner, until);
+        if let Some(tool) = self.found(&mut parts, asking, name).await {
+            return Ok(Ok(tool));
+        }
+        // It may be newer than what is known of its server.
+        let asking = self.ask_again(&parts, is_owner, until);
+        if let Some(tool) = self.found(&mut parts, asking, name).await {
+            return Ok(Ok(tool));
+        }
+        let asking = self.ask(&parts, may_be, until);
+        if let Some(tool) = self.found(&mut parts, asking, name).await {
+            return Ok(Ok(tool));
+        }
+        if owner.is_none() {
+            let asking = self.ask_again(&parts, may_be, until);
+            if let Some(tool) = self.found(&mut parts, asking, name).await {
+                return Ok(Ok(tool));
             }
         }
+        Ok(self.assembled(&parts).find(name).cloned())
     }
 
-    /// Begins to list every enabled server whose tools are not known.
-    async fn discover(&self, limit: Duration) -> Result<Discovery, ConfigError> {
+    /// Forgets every list, here and in the table: each server is asked again when its tools are next needed.
+    pub async fn reset(&self) -> Result<(), ResetError> {
         let current = self.configs.current().await?;
-        let mut discovery = Discovery { current, known: BTreeMap::new(), running: JoinSet::new() };
-        for (name, server) in discovery.current.servers.iter().filter(|(_, server)| server.enabled) {
-            let digest = server.digest.clone();
-            if let Some(tools) = self.known(&digest) {
-                discovery.known.insert(name.clone(), tools);
-                continue;
-            }
-            let (client, server) = (Arc::clone(&self.client), Arc::clone(server));
-            discovery.running.spawn(async move {
-                let within = limit.min(server.init_timeout()).min(LISTING);
-                let tools = client.list_tools(&server, within).await.map(|listing| Arc::new(listing.tools));
-                (server.name.clone(), digest, tools)
-            });
+        *self.assembled.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        Ok(self.known.listings().forget(current.servers.values().map(AsRef::as_ref)).await?)
+    }
+
+    /// What is known here and now.
+    async fn parts(&self) -> Result<Parts, ConfigError> {
+        let current = self.configs.current().await?;
+        let enabled = current.servers.values().filter(|server| server.enabled);
+        let glimpses =
+            enabled.map(|server| (server.name.clone(), Part::of(self.known.listings().peek(server))));
+        Ok(Parts { by_server: glimpses.collect(), current: Arc::clone(&current) })
+    }
+
+    /// Begins to list those of these servers whose tools are not known, side by side. Dropping it gives up those that have
+    /// not come.
+    fn ask(&self, parts: &Parts, servers: impl Fn(&Server) -> bool, until: Timestamp) -> JoinSet<Asked> {
+        let limit = until.since(self.clock.now());
+        let mut asking = JoinSet::new();
+        for server in parts.enabled(|server| servers(server) && parts.is_open(server)) {
+            let listings = Arc::clone(self.known.listings());
+            asking.spawn(async move { (server.name.clone(), listings.get(&server, limit).await) });
         }
-        Ok(discovery)
+        asking
     }
 
-    fn known(&self, digest: &str) -> Option<Listing> {
-        let now = self.clock.now();
-        let listings = self.listings.lock().unwrap_or_else(PoisonError::into_inner);
-        let (at, listing) = listings.get(digest)?;
-        let fresh_for = if listing.is_ok() { FRESH_FOR } else { FAILED_FOR };
-        (now.since(*at) < fresh_for).then(|| listing.clone())
+    /// The same for those whose list is known and may be out of date.
+    fn ask_again(
+        &self,
+        parts: &Parts,
+        servers: impl Fn(&Server) -> bool,
+        until: Timestamp,
+    ) -> JoinSet<Asked> {
+        let limit = until.since(self.clock.now());
+        let mut asking = JoinSet::new();
+        for server in parts.enabled(servers) {
+            let Some(Part::Listed { list, .. }) = parts.by_server.get(&server.name) else { continue };
+            let (listings, list) = (Arc::clone(self.known.listings()), Arc::clone(list));
+            asking.spawn(async move { (server.name.clone(), listings.again(&server, &list, limit).await) });
+        }
+        asking
     }
 
-    fn remember(&self, digest: String, listing: &Listing) {
-        let now = self.clock.now();
-        let mut listings = self.listings.lock().unwrap_or_else(PoisonError::into_inner);
-        // What nobody asked for within its time belongs to an entry that was changed or removed.
-        listings.retain(|_, (at, _)| now.since(*at) < 2 * FRESH_FOR);
-        listings.insert(digest, (now, listing.clone()));
+    /// The tool of that name, as soon as what is being asked brings it.
+    async fn found(&self, parts: &mut Parts, mut asking: JoinSet<Asked>, name: &str) -> Option<Arc<Tool>> {
+        while self.next(parts, &mut asking).await {
+            if let Some(tool) = self.settled(parts, name) {
+                return Some(tool);
+            }
+        }
+        None
+    }
+
+    /// Waits for the next list; false when there is none left to wait for.
+    async fn next(&self, parts: &mut Parts, asking: &mut JoinSet<Asked>) -> bool {
+        match asking.join_next().await {
+            None => return false,
+            Some(Ok((name, answer))) => {
+                let last = parts
+                    .current
+                    .servers
+                    .get(&name)
+                    .and_then(|server| self.known.listings().peek(server).last);
+                parts.by_server.insert(name, Part::answered(answer, last));
+            }
+            Some(Err(error)) => tracing::error!(%error, "listing a server's tools panicked"),
+        }
+        true
+    }
+
+    /// The tool of that name, if nothing that is not known yet could make it another one.
+    fn settled(&self, parts: &Parts, name: &str) -> Option<Arc<Tool>> {
+        let tool = self.assembled(parts).tools.get(name).cloned()?;
+        if !matches!(parts.by_server.get(&tool.server.name), Some(Part::Listed { fresh: true, .. })) {
+            return None;
+        }
+        // A prefixed server's names are its own whatever others say; another name may still meet its like.
+        let unheard = |server: &Server| {
+            !server.tool_name_prefix && matches!(parts.by_server.get(&server.name), Some(Part::Silent))
+        };
+        let settled =
+            tool.server.tool_name_prefix || !parts.current.servers.values().any(|server| unheard(server));
+        settled.then_some(tool)
+    }
+
+    fn assembled(&self, parts: &Parts) -> Arc<Catalogue> {
+        let mut assembled = self.assembled.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((made_of, catalogue)) = assembled.as_ref()
+            && made_of.are_like(parts)
+        {
+            return Arc::clone(catalogue);
+        }
+        let catalogue = Arc::new(parts.assemble(|server| self.known.task_obstacle(server)));
+        *assembled = Some((parts.clone(), Arc::clone(&catalogue)));
+        catalogue
     }
 }
 
@@ -224,106 +314,4 @@ impl Catalogue {
             _ => NotFound::Unknown,
         })
     }
-}
-
-/// Puts the listings together. Pure.
-fn assemble(current: &Current, known: &BTreeMap<String, Listing>) -> Catalogue {
-    let mut catalogue = Catalogue::default();
-    let mut offered = Vec::new();
-    for (name, server) in &current.servers {
-        let mut part = ServerPart {
-            state: ServerState::Disabled,
-            tools: 0,
-            toolset_problems: Vec::new(),
-            prefix: server.tool_name_prefix,
-        };
-        match known.get(name) {
-            None => {}
-            Some(Err(error)) => part.state = ServerState::Failed(error.clone()),
-            Some(Ok(tools)) => {
-                part.state = ServerState::Ok;
-                let (visible, problems) = with_toolsets(server, tools);
-                part.tools = visible.len();
-                part.toolset_problems = problems;
-                offered
-                    .extend(visible.into_iter().map(|(tool, role)| (Arc::clone(server), tool.clone(), role)));
-            }
-        }
-        catalogue.servers.insert(name.clone(), part);
-    }
-    let prefixed = current.servers.values().filter(|server| server.tool_name_prefix);
-    let owners = Owners::of(prefixed.map(|server| server.name.as_str()));
-    let refs = offered.iter().map(|(server, tool, _)| ToolRef {
-        server: &server.name,
-        raw: &tool.name,
-        prefix: server.tool_name_prefix,
-    });
-    let names = Names::assign(refs, &owners);
-    for (server, tool, role) in offered {
-        let Some(name) = names.visible(&server.name, &tool.name) else { continue };
-        let description = described(&tool, &role);
-        let entry = Tool {
-            name: name.to_owned(),
-            raw: tool.name,
-            server,
-            role,
-            description,
-            definition: tool.definition,
-        };
-        catalogue.tools.insert(entry.name.clone(), Arc::new(entry));
-    }
-    catalogue
-}
-
-/// A server's visible tools: of a usable toolset only the submit tool, in the server's order. A toolset whose tools are
-/// missing disables itself and nothing else (reference 3.1 and 3.3, the better half of vector 27).
-fn with_toolsets<'a>(server: &Server, tools: &'a [RawTool]) -> (Vec<(&'a RawTool, Role)>, Vec<String>) {
-    let has = |raw: &str| tools.iter().any(|tool| tool.name == raw);
-    let mut problems = Vec::new();
-    let mut usable = Vec::new();
-    for set in &server.task_toolsets {
-        let mut missing: Vec<&str> = [&set.submit_tool, &set.status_tool, &set.cancel_tool]
-            .into_iter()
-            .map(String::as_str)
-            .filter(|raw| !has(raw))
-            .collect();
-        missing.sort_unstable();
-        if missing.is_empty() {
-            usable.push(set);
-        } else {
-            problems.push(format!(
-                "toolset '{}' is off: the server has no tool {}",
-                set.name,
-                missing.join(", ")
-            ));
-        }
-    }
-    let broken = |raw: &str| {
-        let of = |set: &Toolset| {
-            [&set.submit_tool, &set.status_tool, &set.cancel_tool].into_iter().any(|t| t == raw)
-        };
-        server.task_toolsets.iter().any(|set| of(set) && !usable.contains(&set))
-    };
-    let visible = tools
-        .iter()
-        .filter_map(|tool| {
-            let raw = tool.name.as_str();
-            if broken(raw) || usable.iter().any(|set| set.status_tool == raw || set.cancel_tool == raw) {
-                return None;
-            }
-            let submits = usable.iter().find(|set| set.submit_tool == raw);
-            Some((tool, submits.map_or(Role::Call, |set| Role::Submit((*set).clone()))))
-        })
-        .collect();
-    (visible, problems)
-}
-
-fn described(tool: &RawTool, role: &Role) -> String {
-    let original = tool.definition.get("description").and_then(Value::as_str).unwrap_or_default();
-    let Role::Submit(set) = role else { return original.to_owned() };
-    let durable = format!(
-        "Runs as the durable background task '{}': the call returns a local task id at once, and Pudu watches the task until it ends.",
-        set.name
-    );
-    if original.is_empty() { durable } else { format!("{original}\n\n{durable}") }
 }

@@ -27,6 +27,13 @@ struct Changes {
     last: HashMap<String, u64>,
 }
 
+impl Mark {
+    /// Whether this process was told of no change of the server so far.
+    pub const fn is_first(self) -> bool {
+        self.0 == 0
+    }
+}
+
 impl ListChanges {
     /// The server with this [`digest`](pudu_config::Server::digest) says that its list has changed: what is remembered of
     /// it, and what is being asked just now, is no longer taken as fresh.

@@ -132,11 +132,12 @@ impl Tools {
             }
             Err(NotFound::Down(error)) => return Err(error.into()),
         };
-        arguments::check(&tool, &arguments)?;
+        let arguments = arguments::check(&tool, arguments)?;
         let limit = tool.server.call_timeout().min(until.since(self.settle.clock.now()));
         match &tool.role {
             Role::Call => {
-                let call = ToolCall { tool: tool.raw.clone(), arguments, definition: None };
+                let definition = Some(Arc::clone(&tool.listed.definition));
+                let call = ToolCall { tool: tool.raw().to_owned(), arguments, definition };
                 Ok(Invoked::Result(self.client.call_tool(&tool.server, &caller, call, limit).await?))
             }
             Role::Submit(set) => {

@@ -7,8 +7,9 @@ use pudu_domain::Policy;
 use crate::catalog::Catalog;
 use crate::configs::Configs;
 use crate::drivers::Drivers;
+use crate::known::Known;
 use crate::limits::Limits;
-use crate::ports::{Clock, ConfigSource, DueIndex, McpClient, NoteStore, Random, SealKeys, TaskStore, Vault};
+use crate::ports::{Clock, ConfigSource, DueIndex, NoteStore, Random, SealKeys, TaskStore, Vault};
 use crate::settle::Settle;
 use crate::tasks::Tasks;
 use crate::tools::Tools;
@@ -29,8 +30,8 @@ pub struct Ports {
     pub keys: Arc<dyn SealKeys>,
     /// What `$VAR` stands for.
     pub secrets: Arc<dyn Vault>,
-    /// Other people's servers.
-    pub mcp: Arc<dyn McpClient>,
+    /// Other people's servers, with what they listed. Drivers speak through it too.
+    pub mcp: Known,
     /// How tasks are spoken about.
     pub drivers: Drivers,
     /// The time.
@@ -62,7 +63,7 @@ impl Wiring {
             Arc::clone(&ports.clock),
         ));
         let catalog =
-            Arc::new(Catalog::new(Arc::clone(&configs), Arc::clone(&ports.mcp), Arc::clone(&ports.clock)));
+            Arc::new(Catalog::new(Arc::clone(&configs), ports.mcp.clone(), Arc::clone(&ports.clock)));
         Self { ports, policy, limits, worker, configs, catalog }
     }
 
@@ -85,7 +86,7 @@ impl Wiring {
         Tools {
             catalog: Arc::clone(&self.catalog),
             configs: Arc::clone(&self.configs),
-            client: Arc::clone(&self.ports.mcp),
+            client: Arc::new(self.ports.mcp.clone()),
             drivers: self.ports.drivers.clone(),
             settle: self.settle(),
             random: Arc::clone(&self.ports.random),

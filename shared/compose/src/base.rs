@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 
+use pudu_app::changes::ListChanges;
 use pudu_app::configs::TableSource;
 use pudu_app::drivers::Drivers;
+use pudu_app::known::Known;
 use pudu_app::ports::{Clock, ConfigSource, Random, SealKeys, Vault};
 use pudu_app::wiring::Ports;
 use pudu_config::Secrets;
@@ -33,10 +35,12 @@ pub struct Base {
 pub fn ports(base: Base) -> Result<Ports, BuildError> {
     let Base { table, config, keys, secrets, egress, clock, random } = base;
     let view: Arc<dyn Secrets> = secrets.clone();
+    let changes = ListChanges::default();
     let interceptors = Interceptors::shipped(Arc::clone(&random));
     let client = Client::new(Arc::clone(&view), egress)?.with_interceptors(interceptors);
-    let mcp = Arc::new(client.with_peers(table.clone()));
-    let ordinary = OrdinaryTools::new(mcp.clone(), view);
+    let client = Arc::new(client.with_peers(table.clone()));
+    let mcp = Known::new(client, table.clone(), changes, Arc::clone(&clock));
+    let ordinary = OrdinaryTools::new(Arc::new(mcp.clone()), view);
     let config = config.unwrap_or_else(|| {
         Arc::new(TableSource::new(table.clone(), keys.clone(), clock.clone(), random.clone()))
     });

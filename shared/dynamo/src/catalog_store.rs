@@ -43,7 +43,7 @@ impl CatalogStore for Table {
             self.write(OPERATION, &[Write::put(catalogue::PART, part, When::Always)]).await?;
         }
         // A list that was asked for later is there: as good as done.
-        self.write(OPERATION, &[Write::put(catalogue::ITEM, head, When::ListedBefore(listing.listed_at))])
+        self.write(OPERATION, &[Write::put(catalogue::ITEM, head, When::NotListedAfter(listing.listed_at))])
             .await
             .map(drop)
     }

@@ -45,8 +45,8 @@ pub(crate) enum When {
     Below(u32),
     /// The config pointer names this revision.
     Pointer(u64),
-    /// There is no list of tools, or one that was asked for before this.
-    ListedBefore(Timestamp),
+    /// There is no list of tools, or one that was not asked for after this.
+    NotListedAfter(Timestamp),
 }
 
 /// An expression with what its placeholders mean.
@@ -104,7 +104,7 @@ impl When {
                 Expression::new("#num = :num").names(&[attr::NUMBER]).value(":num", number(*before))
             }
             // A slow writer does not bring back what a server listed before.
-            Self::ListedBefore(at) => Expression::new("attribute_not_exists(#pk) OR #lt < :lt")
+            Self::NotListedAfter(at) => Expression::new("attribute_not_exists(#pk) OR #lt <= :lt")
                 .names(&[attr::PK, attr::LISTED_AT])
                 .value(":lt", number(at.as_millis())),
         })

@@ -1,16 +1,19 @@
-//! `GET /api/tools` and `POST /api/threads/{thread}/tools/{name}`.
+//! `GET /api/tools`, `GET /api/tools/search`, `POST /api/threads/{thread}/tools/{name}` and `POST /api/mcp/cache/reset`.
 
 use axum::Json;
 use axum::extract::State;
-use pudu_app::catalog::{Catalogue, Role, ServerPart, ServerState};
-use pudu_app::ports::{Caller, RequestSecrets};
+use pudu_app::catalog::{Catalogue, Role, ServerPart, ServerState, Tool};
+use pudu_app::deferral::{CatalogHash, Query};
+use pudu_app::function::Function;
+use pudu_app::ports::{CallFault, Caller, RequestSecrets};
 use pudu_app::tools::Invoked;
+use pudu_config::Mode;
 use pudu_domain::ThreadKey;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use crate::error::Failure;
-use crate::input::{Body, Context, Shape, Thread, ToolName};
+use crate::input::{Body, Context, Params, Shape, Thread, ToolName};
 use crate::state::Gateway;
 
 /// The body of a call.
@@ -29,7 +32,40 @@ impl Shape for Call {
 
 pub(super) async fn list(State(gateway): State<Gateway>) -> Result<Json<Value>, Failure> {
     let catalogue = gateway.catalog.now(gateway.limits.front_door).await?;
-    Ok(Json(json!({ "tools": tools(&catalogue), "servers": servers(&catalogue) })))
+    let tools: Vec<Value> = catalogue.tools.values().map(|tool| shown(tool)).collect();
+    let hash = CatalogHash::of(&functions(&catalogue));
+    Ok(Json(json!({ "tools": tools, "servers": servers(&catalogue), "catalog_hash": hash })))
+}
+
+/// The query of a search.
+#[derive(Debug, Deserialize)]
+pub(super) struct Search {
+    query: String,
+}
+
+/// The tools that a query finds (reference 3.6), with their whole definitions, for callers with more tools than they can
+/// read.
+pub(super) async fn search(
+    State(gateway): State<Gateway>,
+    Params(search): Params<Search>,
+) -> Result<Json<Value>, Failure> {
+    let catalogue = gateway.catalog.now(gateway.limits.front_door).await?;
+    let functions = functions(&catalogue);
+    let found = Query::parse(&search.query).find(&functions);
+    let tools: Vec<Value> =
+        found.iter().filter_map(|found| catalogue.tools.get(&found.name)).map(|tool| shown(tool)).collect();
+    Ok(Json(json!({ "tools": tools, "catalog_hash": CatalogHash::of(&functions) })))
+}
+
+/// Forgets what servers listed (reference 8.1).
+pub(super) async fn reset(State(gateway): State<Gateway>) -> Result<Json<Value>, Failure> {
+    gateway.catalog.reset().await?;
+    let message = "The tool lists are forgotten; each server is asked again on next use.";
+    Ok(Json(json!({ "success": true, "message": message })))
+}
+
+fn functions(catalogue: &Catalogue) -> Vec<Function> {
+    catalogue.tools.values().map(|tool| tool.function()).collect()
 }
 
 pub(super) async fn call(
@@ -58,18 +94,26 @@ pub(super) async fn call(
     }))
 }
 
-fn tools(catalogue: &Catalogue) -> Vec<Value> {
-    let shown = catalogue.tools.values().map(|tool| {
-        let mut definition = tool.definition.clone();
-        if let Value::Object(fields) = &mut definition {
-            fields.insert("name".into(), tool.name.clone().into());
-            fields.insert("description".into(), tool.description.clone().into());
-            fields.insert("server".into(), tool.server.name.clone().into());
-            fields.insert("durable".into(), matches!(tool.role, Role::Submit(_)).into());
+/// A tool as callers see it: its server's definition with our own words for what is ours.
+fn shown(tool: &Tool) -> Value {
+    let mut definition = tool.definition().clone();
+    if let Value::Object(fields) = &mut definition {
+        fields.insert("name".into(), tool.name.clone().into());
+        fields.insert("description".into(), tool.description.clone().into());
+        fields.insert("server".into(), tool.server.name.clone().into());
+        fields.insert("durable".into(), matches!(tool.role, Role::Submit(_)).into());
+        let routing = tool.routing();
+        if routing.mode == Mode::Prefer {
+            let routing = json!({
+                "mode": "prefer", "priority": routing.priority, "keywords": routing.keywords,
+            });
+            fields.insert("routing".into(), routing);
+        } else {
+            // A field of the server's own by this name would be taken for ours.
+            fields.remove("routing");
         }
-        definition
-    });
-    shown.collect()
+    }
+    definition
 }
 
 fn servers(catalogue: &Catalogue) -> Map<String, Value> {
@@ -80,7 +124,9 @@ fn server(part: &ServerPart) -> Value {
     let (state, reason) = match &part.state {
         ServerState::Ok => ("ok", None),
         ServerState::Disabled => ("disabled", None),
-        ServerState::Failed(error) => ("error", Some(error.message.clone())),
+        ServerState::Failed(error) => {
+            (if error.fault == CallFault::Timeout { "timeout" } else { "error" }, Some(error.message.clone()))
+        }
     };
     json!({ "state": state, "tools": part.tools, "reason": reason, "toolset_problems": part.toolset_problems })
 }

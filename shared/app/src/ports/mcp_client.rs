@@ -91,4 +91,11 @@ pub trait McpClient: Send + Sync {
         call: ToolCall,
         limit: Duration,
     ) -> Result<Value, CallError>;
+
+    /// Why this client cannot run durable tasks of `server` here, as a sentence for the operator; none when it can. Such a
+    /// server's toolsets are off, its other tools are not.
+    fn task_obstacle(&self, server: &Server) -> Option<String> {
+        let _ = server;
+        None
+    }
 }

@@ -40,7 +40,7 @@ async fn a_list_that_was_asked_for_earlier_is_dropped_without_an_error() {
     let script = Script::new([condition_failed(None)]);
     script.table(NOW).put("s", "d", &listing("")).await.unwrap();
     let asked = script.asked();
-    assert_eq!(asked[0]["ConditionExpression"], "attribute_not_exists(#pk) OR #lt < :lt");
+    assert_eq!(asked[0]["ConditionExpression"], "attribute_not_exists(#pk) OR #lt <= :lt");
     assert_eq!(asked.len(), 1, "nobody insists");
 }
 

@@ -30,7 +30,7 @@ fn every() -> Vec<When> {
         When::Open,
         When::Below(3),
         When::Pointer(3),
-        When::ListedBefore(NOW),
+        When::NotListedAfter(NOW),
     ]
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use pudu_app::ports::{Clock, ConfigStore, DeliveredEvent, DueIndex, NoteStore, TaskStore};
+use pudu_app::ports::{CatalogStore, Clock, ConfigStore, DeliveredEvent, DueIndex, NoteStore, TaskStore};
 use pudu_domain::{Note, TaskKey, ThreadKey};
 
 use crate::gate::Gate;
@@ -20,6 +20,8 @@ pub struct Stores {
     pub due: Arc<dyn DueIndex>,
     /// The config.
     pub config: Arc<dyn ConfigStore>,
+    /// What servers listed.
+    pub catalogs: Arc<dyn CatalogStore>,
 }
 
 /// Everything that is in the table.
@@ -60,7 +62,7 @@ impl Backend for FakeBackend {
         if let Some(mutant) = self.mutant {
             (tasks, notes) = (mutant.tasks(tasks), mutant.notes(notes));
         }
-        Stores { tasks, notes, due: store.clone(), config: store }
+        Stores { tasks, notes, due: store.clone(), config: store.clone(), catalogs: store }
     }
 
     async fn seen(&self, _: &[TaskKey]) -> Result<Seen, String> {

@@ -3,9 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use pudu_app::changes::ListChanges;
 use pudu_app::configs::TableSource;
 use pudu_app::deadline::Deadline;
 use pudu_app::drivers::Drivers;
+use pudu_app::known::Known;
 use pudu_app::limits::Limits;
 use pudu_app::ports::{Clock, McpClient, Random, TaskDriver};
 use pudu_app::wiring::{Ports, Wiring};
@@ -66,6 +68,8 @@ impl<B: Backend> World<B> {
         let config = TableSource::new(stores.config, keys.clone(), Arc::clone(&clock), Arc::clone(&random));
         let driver: Arc<dyn TaskDriver> = Arc::new(self.server.driver());
         let client: Arc<dyn McpClient> = Arc::new(self.server.client());
+        let client = Arc::new(Gated::new(client, gate.clone()));
+        let mcp = Known::new(client, stores.catalogs, ListChanges::default(), Arc::clone(&clock));
         let ports = Ports {
             tasks: stores.tasks,
             notes: stores.notes,
@@ -73,7 +77,7 @@ impl<B: Backend> World<B> {
             config: Arc::new(config),
             keys,
             secrets: Arc::new(NoSecrets),
-            mcp: Arc::new(Gated::new(client, gate.clone())),
+            mcp,
             drivers: Drivers::new(vec![Arc::new(Gated::new(driver, gate.clone()))]),
             clock,
             random,

@@ -19,7 +19,7 @@ impl CatalogStore for FakeStore {
     async fn put(&self, server: &str, digest: &str, listing: &StoredListing) -> Result<(), StoreError> {
         let key = (server.to_owned(), digest.to_owned());
         self.attempt("catalogs.put", |rows, _| {
-            if rows.listings.get(&key).is_none_or(|kept| kept.listed_at < listing.listed_at) {
+            if rows.listings.get(&key).is_none_or(|kept| kept.listed_at <= listing.listed_at) {
                 rows.listings.insert(key.clone(), listing.clone());
             }
             Ok(())

@@ -1,0 +1,99 @@
+//! A client of MCP servers that knows what they listed: it tells each call the tool's definition, and holds results to it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use pudu_config::Server;
+use serde_json::Value;
+use tokio::time::Instant;
+
+use crate::changes::ListChanges;
+use crate::listings::{ListedTool, Listings};
+use crate::ports::{CallError, CallFault, Caller, CatalogStore, Clock, Listing, McpClient, ToolCall};
+
+/// A client with the lists of its servers.
+#[derive(Clone)]
+pub struct Known {
+    client: Arc<dyn McpClient>,
+    listings: Arc<Listings>,
+}
+
+impl Known {
+    /// Over `client`, with lists that are kept in `store` and void when `changes` says so.
+    pub fn new(
+        client: Arc<dyn McpClient>,
+        store: Arc<dyn CatalogStore>,
+        changes: ListChanges,
+        clock: Arc<dyn Clock>,
+    ) -> Self {
+        let listings = Arc::new(Listings::new(Arc::clone(&client), store, changes, clock));
+        Self { client, listings }
+    }
+
+    /// The lists.
+    pub const fn listings(&self) -> &Arc<Listings> {
+        &self.listings
+    }
+
+    /// A result that does not fit what is known of its tool may fit what the tool declares today. A result condemns a
+    /// task, so the server is asked for that first.
+    async fn condemn(
+        &self,
+        server: &Server,
+        name: &str,
+        result: &Value,
+        misfit: String,
+        left: Duration,
+    ) -> Result<(), CallError> {
+        let Some(known) = self.listings.peek(server).last else {
+            return Err(violation(server, name, &misfit));
+        };
+        let today = self.listings.again(server, &known, left).await?;
+        match today.tool(name).and_then(|tool| tool.misfit(result)) {
+            Some(misfit) => Err(violation(server, name, &misfit)),
+            None => Ok(()),
+        }
+    }
+}
+
+#[async_trait]
+impl McpClient for Known {
+    async fn list_tools(&self, server: &Server, limit: Duration) -> Result<Listing, CallError> {
+        self.client.list_tools(server, limit).await
+    }
+
+    async fn call_tool(
+        &self,
+        server: &Server,
+        caller: &Caller,
+        call: ToolCall,
+        limit: Duration,
+    ) -> Result<Value, CallError> {
+        let began = Instant::now();
+        let name = call.tool.clone();
+        // A worker asks nobody but the table, which it asks anyway: a poll must not cost its server a question.
+        let listed = self.listings.recall(server).await;
+        let tool: Option<Arc<ListedTool>> = listed.and_then(|listed| listed.tool(&name).cloned());
+        let call = match &tool {
+            Some(tool) => tool.declare(call),
+            None => call,
+        };
+        let left = limit.saturating_sub(began.elapsed());
+        let result = self.client.call_tool(server, caller, call, left).await?;
+        if let Some(misfit) = tool.and_then(|tool| tool.misfit(&result)) {
+            let left = limit.saturating_sub(began.elapsed());
+            self.condemn(server, &name, &result, misfit, left).await?;
+        }
+        Ok(result)
+    }
+
+    fn task_obstacle(&self, server: &Server) -> Option<String> {
+        self.client.task_obstacle(server)
+    }
+}
+
+fn violation(server: &Server, tool: &str, misfit: &str) -> CallError {
+    let message = format!("tool '{tool}' broke its own output schema: {misfit}");
+    CallError { server: server.name.clone(), fault: CallFault::Violation, message }
+}
