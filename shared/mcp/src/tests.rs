@@ -5,6 +5,7 @@ mod chain;
 mod credentials;
 mod eras;
 mod faults;
+mod folders;
 mod headers;
 pub(crate) mod host;
 mod lists;
