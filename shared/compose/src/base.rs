@@ -38,7 +38,7 @@ pub fn ports(base: Base) -> Result<Ports, BuildError> {
     let changes = ListChanges::default();
     let interceptors = Interceptors::shipped(Arc::clone(&random));
     let client = Client::new(Arc::clone(&view), egress)?.with_interceptors(interceptors);
-    let client = Arc::new(client.with_peers(table.clone()));
+    let client = Arc::new(client.with_peers(table.clone()).with_changes(changes.clone()));
     let mcp = Known::new(client, table.clone(), changes, Arc::clone(&clock));
     let ordinary = OrdinaryTools::new(Arc::new(mcp.clone()), view);
     let config = config.unwrap_or_else(|| {
