@@ -13,7 +13,7 @@ use pudu_app::limits::Limits;
 use pudu_app::ports::{Clock, ConfigSource, Random, Vault};
 use pudu_app::wiring::Wiring;
 use pudu_app::worker::{self, Poller};
-use pudu_compose::{Base, Egress, ports};
+use pudu_compose::{Base, Egress, Launcher, ports};
 use pudu_domain::{Policy, UserId};
 use pudu_dynamo::{Table, schema};
 use pudu_gateway::{Door, Gateway, router};
@@ -61,6 +61,8 @@ pub struct Plan {
     pub random: Arc<dyn Random>,
     /// What `$VAR` in the config stands for.
     pub secrets: Arc<dyn Vault>,
+    /// How stdio servers are started; without it they are off.
+    pub stdio: Option<Launcher>,
 }
 
 /// One composition of everything.
@@ -90,6 +92,7 @@ impl Plan {
             clock: Arc::new(SystemClock),
             random: Arc::new(OsRandom),
             secrets: Arc::new(EnvSecrets),
+            stdio: None,
         }
     }
 }
@@ -123,6 +126,7 @@ impl House {
             keys: keys.clone(),
             secrets: Arc::clone(&plan.secrets),
             egress: Egress::machine(),
+            stdio: plan.stdio.clone(),
             clock: Arc::clone(&plan.clock),
             random: Arc::clone(&plan.random),
         };

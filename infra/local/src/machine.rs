@@ -137,13 +137,15 @@ impl Machine {
         }
     }
 
-    /// Stops everything: workers at once, servers after requests in flight, within half a second.
+    /// Stops everything: workers at once, servers after requests in flight, within half a second; then the processes of
+    /// stdio servers, which mostly takes a moment and never more than 10 s.
     pub async fn stop(mut self) {
         self.stop.cancel();
         let ended = async { while self.parts.join_next().await.is_some() {} };
         if tokio::time::timeout(GRACE, ended).await.is_err() {
             tracing::debug!("requests in flight were cut off");
         }
+        self.house.wiring.close().await;
     }
 }
 

@@ -7,7 +7,9 @@ use std::sync::Arc;
 use anyhow::{Context, bail};
 use pudu_app::configs::Current;
 use pudu_app::ports::ConfigStore;
+use pudu_compose::Launcher;
 use pudu_lambda::clock::SystemClock;
+use pudu_lambda::env::{Process, Source};
 use pudu_lambda::random::OsRandom;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
@@ -69,8 +71,12 @@ async fn start(args: &RunArgs) -> anyhow::Result<Started> {
     let example_listener = listen(example_port, "the example server", "--example-port").await?;
 
     let key = house::new_key(&OsRandom);
-    let plan = Plan::new(store.client.clone(), store.table.clone(), folder.seal_key(), key.clone());
-    let house = Arc::new(House::new(Plan { config_file: config_file.clone(), ..plan })?);
+    let mut plan = Plan::new(store.client.clone(), store.table.clone(), folder.seal_key(), key.clone());
+    // A table of its own has no other poller; one elsewhere may have any number.
+    let alone = store.engine.is_some();
+    plan.stdio = Some(Launcher::new(folder.path(), |name| Process.get(name), alone));
+    plan.config_file.clone_from(&config_file);
+    let house = Arc::new(House::new(plan)?);
     house.create_table().await?;
 
     let example = Example::open(&folder.example(), Arc::new(SystemClock), Arc::new(OsRandom))?;

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use pudu_config::Server;
+use pudu_domain::ThreadKey;
 use serde_json::Value;
 use tokio::time::Instant;
 
@@ -86,6 +87,14 @@ impl McpClient for Known {
             self.condemn(server, &name, &result, misfit, left).await?;
         }
         Ok(result)
+    }
+
+    async fn close_thread(&self, thread: &ThreadKey) {
+        self.client.close_thread(thread).await;
+    }
+
+    async fn close_all(&self) {
+        self.client.close_all().await;
     }
 
     fn task_obstacle(&self, server: &Server) -> Option<String> {

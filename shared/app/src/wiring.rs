@@ -67,6 +67,11 @@ impl Wiring {
         Self { ports, policy, limits, worker, configs, catalog }
     }
 
+    /// Ends what is kept open with servers, for when the process ends.
+    pub async fn close(&self) {
+        self.ports.mcp.close_all().await;
+    }
+
     /// Decides and commits.
     pub fn settle(&self) -> Settle {
         Settle {

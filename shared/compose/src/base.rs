@@ -10,7 +10,7 @@ use pudu_app::ports::{Clock, ConfigSource, Random, SealKeys, Vault};
 use pudu_app::wiring::Ports;
 use pudu_config::Secrets;
 use pudu_dynamo::Table;
-use pudu_mcp::{BuildError, Client, Egress, Interceptors, OrdinaryTools};
+use pudu_mcp::{BuildError, Client, Egress, Interceptors, Launcher, OrdinaryTools};
 
 /// What compositions differ in.
 #[derive(Clone)]
@@ -25,6 +25,8 @@ pub struct Base {
     pub secrets: Arc<dyn Vault>,
     /// Where servers may be called.
     pub egress: Egress,
+    /// How stdio servers are started, where they may be.
+    pub stdio: Option<Launcher>,
     /// The time.
     pub clock: Arc<dyn Clock>,
     /// Random numbers.
@@ -33,12 +35,16 @@ pub struct Base {
 
 /// The ports over `base`. Opens no connection and reads no row. Fails when the process cannot make HTTP requests.
 pub fn ports(base: Base) -> Result<Ports, BuildError> {
-    let Base { table, config, keys, secrets, egress, clock, random } = base;
+    let Base { table, config, keys, secrets, egress, stdio, clock, random } = base;
     let view: Arc<dyn Secrets> = secrets.clone();
     let changes = ListChanges::default();
     let interceptors = Interceptors::shipped(Arc::clone(&random));
     let client = Client::new(Arc::clone(&view), egress)?.with_interceptors(interceptors);
-    let client = Arc::new(client.with_peers(table.clone()).with_changes(changes.clone()));
+    let client = client.with_peers(table.clone()).with_changes(changes.clone());
+    let client = Arc::new(match stdio {
+        Some(launcher) => client.with_stdio(launcher),
+        None => client,
+    });
     let mcp = Known::new(client, table.clone(), changes, Arc::clone(&clock));
     let ordinary = OrdinaryTools::new(Arc::new(mcp.clone()), view);
     let config = config.unwrap_or_else(|| {

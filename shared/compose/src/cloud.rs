@@ -7,10 +7,11 @@ use pudu_app::wiring::Wiring;
 use pudu_domain::Policy;
 use pudu_dynamo::Table;
 use pudu_lambda::clock::SystemClock;
+use pudu_lambda::env::{Process, Source};
 use pudu_lambda::random::OsRandom;
 use pudu_lambda::settings::{EGRESS_ALLOW, RUNTIME_API, SettingError, Settings};
 use pudu_lambda::{aws, parameters, seal_keys};
-use pudu_mcp::{BuildError, Egress, EgressError};
+use pudu_mcp::{BuildError, Egress, EgressError, Launcher};
 
 use crate::base::{Base, ports};
 
@@ -42,7 +43,10 @@ pub async fn cloud(settings: &Settings, worker: &str) -> Result<Cloud, ComposeEr
     let keys = seal_keys::from_settings(settings, &aws, table.clone(), random.clone())?;
     let secrets = parameters::from_settings(settings, &aws, clock.clone());
     let egress = egress(settings)?;
-    let ports = ports(Base { table: table.clone(), config: None, keys, secrets, egress, clock, random })?;
+    // The only folder of a function that can be written. The gateway and the poller are two functions.
+    let stdio = settings.stdio.then(|| Launcher::new("/tmp/pudu", |name| Process.get(name), false));
+    let ports =
+        ports(Base { table: table.clone(), config: None, keys, secrets, egress, stdio, clock, random })?;
     let limits = Limits { lease: settings.lease, ..Limits::default() };
     let wiring = Wiring::new(ports, Policy::default(), limits, worker.to_owned());
     Ok(Cloud { table, wiring })

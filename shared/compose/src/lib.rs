@@ -9,4 +9,4 @@ mod cloud;
 
 pub use base::{Base, ports};
 pub use cloud::{Cloud, ComposeError, cloud};
-pub use pudu_mcp::Egress;
+pub use pudu_mcp::{Egress, Launcher};

@@ -1,4 +1,4 @@
-//! [`Client`]: the port [`McpClient`] over Streamable HTTP and the older HTTP+SSE, in every protocol revision.
+//! [`Client`]: the port [`McpClient`] over every transport, in every protocol revision.
 //!
 //! One deadline covers finding the era, connecting and the handshake, one the call, and the caller's limit both. What fails before the call itself is
 //! sent is [`CallFault::NotSent`](pudu_app::ports::CallFault::NotSent): it is then certain that nothing runs there.
@@ -7,6 +7,7 @@ mod call;
 mod era;
 mod link;
 mod list;
+mod way;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,7 +18,8 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use pudu_app::changes::ListChanges;
 use pudu_app::ports::{CallError, Caller, Listing, McpClient, PeerStore, ToolCall};
-use pudu_config::{Secrets, Server};
+use pudu_config::{Secrets, Server, Transport};
+use pudu_domain::ThreadKey;
 use serde_json::Value;
 use tokio::time::{Instant, timeout_at};
 
@@ -26,9 +28,11 @@ use era::Eras;
 use crate::egress::Egress;
 use crate::interceptor::Interceptors;
 use crate::stateless::Ids;
+use crate::stdio::{Launcher, Stdio};
 use crate::target::{LONGEST, Target};
 use crate::wire::{Failure, Wire};
 use link::Link;
+use way::Way;
 
 /// Longest wait for a session to end, after the answer is there.
 const CLOSE_LIMIT: Duration = Duration::from_secs(1);
@@ -46,6 +50,7 @@ pub struct Client {
     pub(crate) eras: Eras,
     changes: ListChanges,
     interceptors: Interceptors,
+    stdio: Option<Stdio>,
 }
 
 impl Client {
@@ -60,6 +65,7 @@ impl Client {
             eras: Eras::default(),
             changes: ListChanges::default(),
             interceptors: Interceptors::default(),
+            stdio: None,
         })
     }
 
@@ -82,6 +88,22 @@ impl Client {
     pub fn with_interceptors(mut self, interceptors: Interceptors) -> Self {
         self.interceptors = interceptors;
         self
+    }
+
+    /// The same client, which may start processes: `launcher` says how. Without it stdio servers are refused with that
+    /// reason.
+    #[must_use]
+    pub fn with_stdio(mut self, launcher: Launcher) -> Self {
+        self.stdio = Some(Stdio::new(launcher));
+        self
+    }
+
+    /// Closes the stdio sessions with the server of that name. Waits until their processes have ended, but not longer than
+    /// 10 s. A changed entry needs no such call: its next use finds no session of the old one.
+    pub async fn close_server(&self, server: &str) {
+        if let Some(stdio) = &self.stdio {
+            stdio.close_server(server).await;
+        }
     }
 
     fn target(&self, server: &Server) -> Result<Target, CallError> {
@@ -128,13 +150,25 @@ fn left(until: Instant, limit: Duration) -> (Duration, Instant) {
 #[async_trait]
 impl McpClient for Client {
     async fn list_tools(&self, server: &Server, limit: Duration) -> Result<Listing, CallError> {
-        let target = self.target(server)?;
+        let way = Way::of(self, server)?;
         // One limit for all of a discovery (reference 2.4).
-        let until = Instant::now() + limit.min(target.opening);
-        let sent = Arc::new(AtomicBool::new(false));
-        let listing =
-            self.converse(&target, until, &sent, LONGEST, |link, target| list::all(link, target).boxed());
-        listing.await.map_err(|failure| target.error(&failure))
+        let until = Instant::now() + limit.min(server.init_timeout()).min(LONGEST);
+        let listing = match &way {
+            Way::Remote(target) => {
+                let sent = Arc::new(AtomicBool::new(false));
+                let job = self.converse(target, until, &sent, LONGEST, |link, target| {
+                    list::all(link, &target.server, target).boxed()
+                });
+                job.await
+            }
+            Way::Child(stdio, recipe) => {
+                let job = stdio.apart(recipe, until, |session, recipe| {
+                    list::all(session, &recipe.server, &recipe.redactor).boxed()
+                });
+                job.await
+            }
+        };
+        listing.map_err(|failure| way.error(&failure))
     }
 
     async fn call_tool(
@@ -145,5 +179,27 @@ impl McpClient for Client {
         limit: Duration,
     ) -> Result<Value, CallError> {
         call::call(self, server, caller, call, Instant::now() + limit.min(LONGEST)).await
+    }
+
+    async fn close_thread(&self, thread: &ThreadKey) {
+        if let Some(stdio) = &self.stdio {
+            stdio.close_thread(thread).await;
+        }
+    }
+
+    async fn close_all(&self) {
+        if let Some(stdio) = &self.stdio {
+            stdio.close_all().await;
+        }
+    }
+
+    fn task_obstacle(&self, server: &Server) -> Option<String> {
+        if !matches!(server.transport, Transport::Stdio(_)) {
+            return None;
+        }
+        let here = self.stdio.as_ref().is_some_and(|stdio| stdio.launcher().is_one_process());
+        let why = "tasks on a server of type 'stdio' need the gateway and the poller in one process, as on one machine; \
+                   here they are not";
+        (!here).then(|| why.to_owned())
     }
 }

@@ -1,19 +1,22 @@
 //! The client of other people's MCP servers, and the drivers that speak about tasks with them.
 //!
-//! May touch the network, and nothing else: no table, no clock of its own, no environment. Results travel as raw JSON,
-//! because the SDK's typed model drops what it does not know. Every error text goes through one redaction
-//! ([`Redactor`]) and is bounded; a call is sent at most once; nothing here waits longer than its caller allows.
+//! May touch the network, child processes and their folders, and nothing else: no table, no clock of its own, no
+//! environment. Results travel as raw JSON, because the SDK's typed model drops what it does not know. Every error text
+//! goes through one redaction ([`Redactor`]) and is bounded; a call is sent at most once; nothing here waits longer than
+//! its caller allows.
 
 mod client;
 mod credentials;
 mod egress;
 mod interceptor;
 mod ordinary;
+pub mod paths;
 mod pipe;
 mod redact;
 mod session;
 mod sse;
 mod stateless;
+mod stdio;
 mod target;
 mod wire;
 
@@ -22,6 +25,7 @@ pub use egress::{Class, Egress, EgressError, Refusal};
 pub use interceptor::{FactoryError, Interceptor, Interceptors, Next, Request, TraceContext};
 pub use ordinary::OrdinaryTools;
 pub use redact::{MAX_ERROR_CHARS, Redactor};
+pub use stdio::{INHERITED, Launcher};
 pub use wire::{Event, read_events};
 
 #[cfg(test)]

@@ -9,15 +9,15 @@ mod carrier;
 mod desk;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, OnceLock};
 
 use async_trait::async_trait;
 use futures_util::stream::BoxStream;
 use pudu_app::changes::ListChanges;
 use secrecy::SecretString;
 use serde_json::{Map, Value};
-use tokio::sync::Mutex;
+use tokio::sync::{Mutex, SetOnce};
 
 pub(crate) use carrier::Carrier;
 pub(crate) use desk::failure;
@@ -47,7 +47,7 @@ pub(crate) struct Pipe {
     pub(crate) peer: Peer,
     inlet: Arc<Mutex<Inlet>>,
     outlet: Arc<dyn Outlet>,
-    end: Arc<OnceLock<Failure>>,
+    end: Arc<SetOnce<Failure>>,
 }
 
 /// Who is at the other end.
@@ -81,6 +81,12 @@ pub(crate) struct Headers(pub(crate) BTreeMap<String, SecretString>);
 #[derive(Clone)]
 pub(crate) struct Sent(pub(crate) Arc<AtomicBool>);
 
+impl Headers {
+    pub(crate) fn of(headers: &pudu_config::Headers) -> Self {
+        Self(headers.iter().map(|(name, value)| (name.to_owned(), value.clone())).collect())
+    }
+}
+
 impl Pipe {
     pub(crate) fn new(peer: Peer, inlet: Inlet, outlet: Arc<dyn Outlet>) -> Self {
         Self { peer, inlet: Arc::new(Mutex::new(inlet)), outlet, end: Arc::default() }
@@ -89,6 +95,11 @@ impl Pipe {
     /// A transport for the SDK. Only one is used at a time.
     pub(crate) fn carrier(&self) -> Carrier {
         Carrier::new(self.clone())
+    }
+
+    /// Waits until the conversation has ended.
+    pub(crate) async fn ending(&self) {
+        self.end.wait().await;
     }
 
     /// How the conversation ended, once it has.

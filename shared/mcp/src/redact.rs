@@ -9,12 +9,13 @@ use std::fmt;
 use http::HeaderMap;
 use percent_encoding::percent_decode_str;
 use pudu_app::ports::Caller;
-use pudu_config::{Secrets, Server};
+use pudu_config::{Secrets, Server, Transport};
 use pudu_domain::text::first_chars;
 use secrecy::{ExposeSecret, SecretString};
 use url::Url;
 
 use crate::credentials;
+use crate::stdio;
 use crate::target::Target;
 
 /// Most characters of any error text.
@@ -36,6 +37,9 @@ impl Redactor {
     /// The redactor of a server entry. An entry that cannot be resolved has sent nothing, so there is nothing to hide
     /// beyond what could be resolved.
     pub fn of(server: &Server, secrets: &dyn Secrets) -> Self {
+        if matches!(server.transport, Transport::Stdio(_)) {
+            return Self::default().and(&stdio::hidden(server, secrets));
+        }
         Target::of(server, secrets).map(|target| target.redactor).unwrap_or_default()
     }
 
@@ -69,6 +73,16 @@ impl Redactor {
             found.extend(parts(secret).map(str::to_owned));
         }
         self.with(found)
+    }
+
+    /// This one, which also knows what `other` knows.
+    pub(crate) fn joined(&self, other: &Self) -> Self {
+        self.with(other.secrets.iter().map(|secret| secret.expose_secret().to_owned()).collect())
+    }
+
+    /// How many secrets it knows.
+    pub(crate) fn len(&self) -> usize {
+        self.secrets.len()
     }
 
     fn with(&self, mut found: Vec<String>) -> Self {

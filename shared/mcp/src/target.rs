@@ -147,11 +147,6 @@ impl Target {
             message: self.redactor.text(&failure.message),
         }
     }
-
-    /// An error that was made elsewhere, as it may leave.
-    pub(crate) fn told(&self, error: CallError) -> CallError {
-        CallError { message: self.redactor.text(&error.message), ..error }
-    }
 }
 
 /// Headers as they are sent: legal, marked so that nothing prints their values, without what the protocol sets itself.

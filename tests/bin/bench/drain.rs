@@ -68,6 +68,7 @@ async fn one(kind: &'static str, size: usize) -> anyhow::Result<Row> {
         keys: Arc::new(FileKeys::new(folder.path().join("seal.key"), Arc::clone(&random))),
         secrets: Arc::new(NoSecrets),
         egress: Egress::machine(),
+        stdio: None,
         clock: Arc::clone(&clock),
         random: Arc::clone(&random),
     })?;

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use pudu_config::Server;
+use pudu_domain::ThreadKey;
 use serde_json::{Map, Value};
 
 use super::Caller;
@@ -98,4 +99,10 @@ pub trait McpClient: Send + Sync {
         let _ = server;
         None
     }
+
+    /// A thread was deleted: ends what is kept open for it, and waits until it has ended, but not for long.
+    async fn close_thread(&self, _thread: &ThreadKey) {}
+
+    /// The process is about to end: ends everything that is kept open, in the same way.
+    async fn close_all(&self) {}
 }

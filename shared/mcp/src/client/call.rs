@@ -7,22 +7,24 @@ use async_trait::async_trait;
 use futures_util::FutureExt;
 use http::HeaderMap;
 use pudu_app::ports::{CallError, Caller, ToolCall};
-use pudu_config::Server;
+use pudu_config::{Server, Toolset};
 use serde_json::{Map, Value};
 use tokio::time::{Instant, timeout_at};
 
 use super::Client;
+use super::way::Way;
 use crate::credentials::{self, FromContext, PerUser};
 use crate::interceptor::{End, Interceptor, Next, Request};
+use crate::pipe::{self, Ask};
 use crate::stateless::param_headers;
-use crate::target::Target;
+use crate::stdio::Errand;
 use crate::wire::Failure;
 
 /// Where every request of one call is sent.
 struct Sending<'a> {
     client: &'a Client,
     /// With the static headers only.
-    target: &'a Target,
+    way: &'a Way<'a>,
     /// The tool as its server listed it, where that is known.
     definition: Option<Arc<Value>>,
     until: Instant,
@@ -33,25 +35,50 @@ struct Sending<'a> {
 #[async_trait]
 impl End for Sending<'_> {
     async fn send(&self, request: Request<'_>) -> Result<Value, CallError> {
-        let target = self.target.with(&request.headers)?;
-        let extra = match &self.definition {
-            Some(definition) => param_headers::headers(definition, &request.arguments),
-            None => HeaderMap::new(),
-        };
-        let params = Map::from_iter([
-            ("name".to_owned(), Value::String(request.tool)),
-            ("arguments".to_owned(), Value::Object(request.arguments)),
-        ]);
         let sent = Arc::new(AtomicBool::new(false));
-        let answer = self
-            .client
-            .converse(&target, self.until, &sent, target.calling, |link, _| {
-                link.request("tools/call", params, extra).boxed()
-            })
-            .await;
-        self.sent.fetch_or(sent.load(Ordering::Acquire), Ordering::AcqRel);
-        answer.map_err(|failure| target.error(&failure))
+        let way = self.way.with(&request.headers)?;
+        let answer = match &way {
+            Way::Remote(target) => {
+                let extra = match &self.definition {
+                    Some(definition) => param_headers::headers(definition, &request.arguments),
+                    None => HeaderMap::new(),
+                };
+                let params = params(request.tool, request.arguments);
+                let job = self.client.converse(target, self.until, &sent, target.calling, |link, _| {
+                    link.request("tools/call", params, extra).boxed()
+                });
+                job.await
+            }
+            Way::Child(stdio, recipe) => {
+                let roles = |set: &Toolset| {
+                    [&set.submit_tool, &set.status_tool, &set.cancel_tool].contains(&&request.tool)
+                };
+                let errand = Errand {
+                    thread: &request.caller.thread,
+                    strict: request.server.task_toolsets.iter().any(roles),
+                    limit: request.server.call_timeout(),
+                    until: self.until,
+                    ask: Ask {
+                        method: "tools/call",
+                        headers: pipe::Headers::of(&request.headers),
+                        sent: Arc::clone(&sent),
+                        params: params(request.tool, request.arguments),
+                    },
+                };
+                stdio.call(recipe.as_ref().clone(), errand).await
+            }
+        };
+        let begun = sent.load(Ordering::Acquire);
+        self.sent.fetch_or(begun, Ordering::AcqRel);
+        answer.map_err(|failure| way.error(&if begun { failure } else { failure.before_sending() }))
     }
+}
+
+fn params(tool: String, arguments: Map<String, Value>) -> Map<String, Value> {
+    Map::from_iter([
+        ("name".to_owned(), Value::String(tool)),
+        ("arguments".to_owned(), Value::Object(arguments)),
+    ])
 }
 
 /// Calls a tool until `until` at the latest.
@@ -64,7 +91,7 @@ pub(super) async fn call(
 ) -> Result<Value, CallError> {
     let limit = until.duration_since(Instant::now());
     let secrets = client.secrets.as_ref();
-    let target = client.target(server)?.knowing(&credentials::known(server, caller, secrets));
+    let way = Way::of(client, server)?.knowing(&credentials::known(server, caller, secrets));
     let (user, context) = (PerUser::of(server, secrets), FromContext::of(server));
     let custom = client.interceptors.named(&server.interceptors);
     let mut chain: Vec<&dyn Interceptor> = Vec::with_capacity(custom.len() + 2);
@@ -74,14 +101,14 @@ pub(super) async fn call(
 
     let ToolCall { tool, arguments, definition } = call;
     let sent = Arc::new(AtomicBool::new(false));
-    let end = Sending { client, target: &target, definition, until, sent: Arc::clone(&sent) };
+    let end = Sending { client, way: &way, definition, until, sent: Arc::clone(&sent) };
     let request = Request { server, caller, tool, arguments, headers: pudu_config::Headers::default() };
     if let Ok(answer) = timeout_at(until, Next::new(&chain, &end).call(request)).await {
         // An interceptor may have put anything into its error.
-        return answer.map_err(|error| target.told(error));
+        return answer.map_err(|error| way.told(error));
     }
     // The sending has the same limit and is asked first, so this is an interceptor that takes too long.
     let failure = Failure::timeout(limit);
     let begun = sent.load(Ordering::Acquire);
-    Err(target.error(&if begun { failure } else { failure.before_sending() }))
+    Err(way.error(&if begun { failure } else { failure.before_sending() }))
 }

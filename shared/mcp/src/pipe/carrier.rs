@@ -141,7 +141,7 @@ impl Transport<RoleClient> for Carrier {
                 None => Failure::unanswered(),
             };
             // The first end counts: a second handshake on a closed pipe meets the same.
-            self.pipe.end.get_or_init(|| end);
+            drop(self.pipe.end.set(end));
             return None;
         }
     }

@@ -47,7 +47,6 @@ impl Session {
 
     /// Sends one request over a pipe, once, and returns its result unchanged. When `stop` comes first the peer is told
     /// that the request is cancelled, and there is no answer.
-    #[cfg_attr(not(test), expect(dead_code, reason = "pooled stdio sessions, which need it, follow"))]
     pub(crate) async fn ask(
         &self,
         ask: Ask,
@@ -84,7 +83,6 @@ impl Session {
     }
 
     /// Whether nothing more can be asked in it: its pipe ended.
-    #[cfg_attr(not(test), expect(dead_code, reason = "pooled stdio sessions, which need it, follow"))]
     pub(crate) fn is_closed(&self) -> bool {
         self.service.is_transport_closed() || self.pipe.as_ref().is_some_and(|pipe| pipe.ended().is_some())
     }
