@@ -9,7 +9,7 @@ use crate::configs::Configs;
 use crate::drivers::Drivers;
 use crate::known::Known;
 use crate::limits::Limits;
-use crate::ports::{Clock, ConfigSource, DueIndex, NoteStore, Random, SealKeys, TaskStore, Vault};
+use crate::ports::{Clock, ConfigSource, DueIndex, McpClient, NoteStore, Random, SealKeys, TaskStore, Vault};
 use crate::settle::Settle;
 use crate::tasks::Tasks;
 use crate::tools::Tools;
