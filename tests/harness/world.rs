@@ -12,6 +12,7 @@ use pudu::house::{House, Plan, limits};
 use pudu::workers::tick;
 use pudu_app::limits::Limits;
 use pudu_app::worker::Report;
+use pudu_compose::Launcher;
 use pudu_config::NoSecrets;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -73,6 +74,11 @@ impl World {
     /// Where the table is.
     pub fn data_dir(&self) -> PathBuf {
         self.folder.path().join("table")
+    }
+
+    /// Where the folders of threads are.
+    pub fn files(&self) -> PathBuf {
+        files(&self.folder)
     }
 
     /// Where the config is, if it is in a file.
@@ -178,7 +184,13 @@ fn house(client: Client, folder: &TempDir, clock: Arc<HandClock>) -> House {
     // No lingering: a tick does what is due now and ends, so that a test says when time passes.
     let limits = Limits { linger: Duration::ZERO, ..limits(Duration::from_secs(120)) };
     let config_file = Some(config_file(folder)).filter(|path| path.is_file());
-    House::new(Plan { clock, limits, config_file, secrets: Arc::new(NoSecrets), ..plan }).unwrap()
+    let stdio =
+        Some(Launcher::new(files(folder), |name| (name == "PATH").then(|| "/usr/bin:/bin".to_owned()), true));
+    House::new(Plan { clock, limits, config_file, secrets: Arc::new(NoSecrets), stdio, ..plan }).unwrap()
+}
+
+fn files(folder: &TempDir) -> PathBuf {
+    folder.path().join("files")
 }
 
 fn config_file(folder: &TempDir) -> PathBuf {

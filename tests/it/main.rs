@@ -19,6 +19,7 @@ mod parameters;
 mod peers;
 mod poller;
 mod simulation;
+mod stdio;
 mod story;
 mod submit;
 mod tidy;
