@@ -44,4 +44,14 @@ macro_rules! suites {
     };
 }
 
-suites!(task_store, note_store, due_index, event_log, config_store, catalog_store, wrapped_keys, peer_store);
+suites!(
+    task_store,
+    note_store,
+    due_index,
+    event_log,
+    config_store,
+    catalog_store,
+    token_store,
+    wrapped_keys,
+    peer_store,
+);

@@ -15,6 +15,7 @@ mod peer_store;
 mod random;
 mod seal_keys;
 mod task_store;
+mod token_store;
 mod vault;
 mod wrapped_keys;
 
@@ -33,5 +34,6 @@ pub use peer_store::{Era, PeerStore};
 pub use random::Random;
 pub use seal_keys::{SealKeyError, SealKeys};
 pub use task_store::{Committed, TaskStore};
+pub use token_store::{Replaced, TokenKey, TokenPorts, TokenStore};
 pub use vault::Vault;
 pub use wrapped_keys::WrappedKeys;

@@ -15,6 +15,7 @@ pub mod snapshot;
 pub mod task;
 pub mod text;
 pub mod time;
+pub mod token;
 
 pub use durable::{Due, Durable, Expect, Generation, Lane, Lease, Owner, Verdict};
 pub use event::Event;
@@ -25,3 +26,4 @@ pub use policy::Policy;
 pub use snapshot::{Snapshot, Status};
 pub use task::{Task, TaskSpec};
 pub use time::Timestamp;
+pub use token::Token;

@@ -5,7 +5,7 @@
 use std::collections::HashMap;
 
 use aws_sdk_dynamodb::types::AttributeValue;
-use pudu_domain::{Expect, TaskKey, Timestamp};
+use pudu_domain::{Expect, Generation, TaskKey, Timestamp};
 
 use crate::key::Key;
 use crate::row::{attr, number};
@@ -45,6 +45,13 @@ pub(crate) enum When {
     Below(u32),
     /// The config pointer names this revision.
     Pointer(u64),
+    /// A token's row is still the version that was read.
+    Token {
+        /// Its generation.
+        generation: Generation,
+        /// The owner of its lease, if it had one.
+        owner: Option<String>,
+    },
     /// There is no list of tools, or one that was not asked for after this.
     NotListedAfter(Timestamp),
 }
@@ -102,6 +109,16 @@ impl When {
             // The next revision: nobody moved the pointer since it was read.
             Self::Pointer(before) => {
                 Expression::new("#num = :num").names(&[attr::NUMBER]).value(":num", number(*before))
+            }
+            // Nobody claimed, committed or fenced it since: generation and lease together name a version.
+            Self::Token { generation, owner: Some(owner) } => Expression::new("#gen = :gen AND #lo = :owner")
+                .names(&[attr::GENERATION, attr::LEASE_OWNER])
+                .value(":gen", number(generation.number()))
+                .value(":owner", AttributeValue::S(owner.clone())),
+            Self::Token { generation, owner: None } => {
+                Expression::new("#gen = :gen AND attribute_not_exists(#lo)")
+                    .names(&[attr::GENERATION, attr::LEASE_OWNER])
+                    .value(":gen", number(generation.number()))
             }
             // A slow writer does not bring back what a server listed before.
             Self::NotListedAfter(at) => Expression::new("attribute_not_exists(#pk) OR #lt <= :lt")

@@ -12,6 +12,7 @@ pub(crate) mod revision;
 pub(crate) mod spec;
 pub(crate) mod task;
 pub(crate) mod thread;
+pub(crate) mod token;
 pub(crate) mod wrapped_key;
 
 #[cfg(test)]

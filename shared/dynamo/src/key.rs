@@ -4,7 +4,7 @@
 //! its bounds. Keys read back ([`Key::parse`]), because the due index gives nothing but keys. Renaming anything here is a
 //! change of the stored format.
 
-use pudu_app::ports::{NoteKey, SHARDS};
+use pudu_app::ports::{NoteKey, SHARDS, TokenKey};
 use pudu_domain::{
     Lane, RemoteTaskId, ServerName, ServerTag, TaskId, TaskKey, ThreadId, ThreadKey, UserId, key_part,
 };
@@ -69,6 +69,13 @@ pub enum Key {
         /// Which part, from 0.
         part: u16,
     },
+    /// The OAuth token of a server: `token#server#<server>#<identity>`, `-`.
+    Token {
+        /// Of which server; any text that is a server's name in the config.
+        server: ServerTag,
+        /// The digest of what the token depends on, as a key part.
+        identity: String,
+    },
     /// What a server listed: `catalog#<server>`, `<digest of its entry>`.
     Catalogue {
         /// At which server; any text that is a server's name in the config.
@@ -102,6 +109,14 @@ impl Key {
         }
     }
 
+    /// The key of a server's token.
+    pub fn token(key: &TokenKey) -> Self {
+        Self::Token {
+            server: ServerTag::stored(key_part::encode(&key.server)),
+            identity: key_part::encode(&key.identity),
+        }
+    }
+
     /// The key of a server's list.
     pub fn catalogue(server: &str, digest: &str) -> Self {
         Self::Catalogue {
@@ -132,6 +147,7 @@ impl Key {
             Self::Pointer | Self::WrappedKey | Self::Revision(_) | Self::RevisionPart { .. } => {
                 "config".to_owned()
             }
+            Self::Token { server, identity } => format!("token#server#{}#{identity}", server.as_str()),
             Self::Catalogue { server, .. } | Self::CataloguePart { server, .. } => {
                 format!("{CATALOGUES}{}", server.as_str())
             }
@@ -148,7 +164,7 @@ impl Key {
             Self::Event(key) => format!("{EVENTS}{}#{:010}", id(&key.task.id), key.version),
             Self::Notified(key) => format!("notified#{}", id(&key.id)),
             Self::Thread(_) => "thread".to_owned(),
-            Self::Handle { .. } | Self::Peer(_) => "-".to_owned(),
+            Self::Handle { .. } | Self::Peer(_) | Self::Token { .. } => "-".to_owned(),
             Self::Pointer => "current".to_owned(),
             Self::WrappedKey => "seal".to_owned(),
             Self::Revision(number) => format!("rev#{number:020}"),
@@ -177,6 +193,10 @@ impl Key {
                 digest: (*digest).to_owned(),
             },
             ["peer", digest] => Self::Peer(key_part::decode(digest)?),
+            ["token", "server", server, identity] => Self::Token {
+                server: ServerTag::stored((*server).to_owned()),
+                identity: (*identity).to_owned(),
+            },
             ["config"] => Self::parse_in_config(sk)?,
             ["catalog", server] => Self::parse_in_catalogue(ServerTag::stored((*server).to_owned()), sk)?,
             _ => return None,

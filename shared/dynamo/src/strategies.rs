@@ -3,15 +3,16 @@
 use proptest::collection::vec;
 use proptest::option::of;
 use proptest::prelude::*;
-use pudu_app::ports::{NoteKey, RawTool, Revision, StoredListing};
+use pudu_app::ports::{NoteKey, RawTool, Revision, StoredListing, TokenKey};
 use pudu_domain::event::Fingerprint;
 use pudu_domain::note;
 use pudu_domain::snapshot::Artifact;
 use pudu_domain::task::{Attention, Cancel, Delivery, Outcome, Phase, State, Tracking};
 use pudu_domain::text::Snippet;
+use pudu_domain::token::{Access, Rejections, Sealed, Trouble};
 use pudu_domain::{
     Due, Durable, Event, Generation, Lane, Lease, Note, Owner, Payload, RemoteTaskId, ServerName, ServerTag,
-    Status, Task, TaskId, TaskKey, TaskName, TaskSpec, ThreadId, ThreadKey, Timestamp, UserId,
+    Status, Task, TaskId, TaskKey, TaskName, TaskSpec, ThreadId, ThreadKey, Timestamp, Token, UserId,
 };
 use serde_json::{Map, Value};
 
@@ -39,6 +40,42 @@ pub(crate) fn server_name() -> impl Strategy<Value = ServerName> {
     "\\PC{0,127}x".prop_map(|text| ServerName::parse(text).unwrap())
 }
 
+pub(crate) fn token_key() -> impl Strategy<Value = TokenKey> {
+    ("\\PC{0,200}", "[0-9a-f]{32}").prop_map(|(server, identity)| TokenKey { server, identity })
+}
+
+fn sealed() -> impl Strategy<Value = Sealed> {
+    "sealed:v1:[0-9a-f]{1,300}".prop_map(Sealed::new)
+}
+
+pub(crate) fn token() -> impl Strategy<Value = Token> {
+    let access = (sealed(), time()).prop_map(|(sealed, expires_at)| Access { sealed, expires_at });
+    let trouble = prop_oneof![
+        Just(Trouble::None),
+        (any::<u32>(), time(), "\\PC{0,60}").prop_map(|(attempts, retry_at, reason)| Trouble::Failing {
+            attempts,
+            retry_at,
+            reason
+        }),
+        "\\PC{0,60}".prop_map(|reason| Trouble::Refused { reason }),
+    ];
+    let rejections = (any::<u32>(), time()).prop_map(|(count, at)| Rejections { count, at });
+    let lease = ("[a-z]{1,9}", any::<u64>(), time())
+        .prop_map(|(worker, nonce, until)| Lease { owner: Owner::new(&worker, nonce), until });
+    let rest = (any::<u64>(), trouble, of(rejections));
+    (any::<u64>(), of(lease), of(access), of(sealed()), rest).prop_map(
+        |(generation, lease, access, refresh, (granted_in, trouble, rejections))| Token {
+            generation: Generation::new(generation),
+            lease,
+            access,
+            refresh,
+            granted_in: Generation::new(granted_in),
+            trouble,
+            rejections,
+        },
+    )
+}
+
 pub(crate) fn key() -> impl Strategy<Value = Key> {
     let handle = (thread_key(), server_name(), "\\PC{0,200}", "\\PC{0,100}x");
     prop_oneof![
@@ -53,6 +90,7 @@ pub(crate) fn key() -> impl Strategy<Value = Key> {
             Key::handle(&thread.user, &server, &identity, &RemoteTaskId::parse(remote).unwrap())
         }),
         "[0-9a-f]{64}".prop_map(Key::Peer),
+        token_key().prop_map(|key| Key::token(&key)),
         Just(Key::Pointer),
         Just(Key::WrappedKey),
         any::<u64>().prop_map(Key::Revision),

@@ -17,6 +17,7 @@ mod life;
 mod list;
 mod notes;
 mod peers;
+mod tokens;
 mod wrapped_keys;
 
 use std::any::Any;
@@ -28,7 +29,8 @@ use async_trait::async_trait;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use pudu_app::ports::{
-    CatalogStore, ConfigStore, DueIndex, EventLog, NoteKey, NoteStore, PeerStore, TaskStore, WrappedKeys,
+    CatalogStore, ConfigStore, DueIndex, EventLog, NoteKey, NoteStore, PeerStore, TaskStore, TokenStore,
+    WrappedKeys,
 };
 use pudu_domain::TaskKey;
 
@@ -56,6 +58,8 @@ pub struct World {
     pub config: Arc<dyn ConfigStore>,
     /// What servers listed.
     pub catalogs: Arc<dyn CatalogStore>,
+    /// OAuth tokens.
+    pub tokens: Arc<dyn TokenStore>,
     /// The wrapped sealing key.
     pub wrapped_keys: Arc<dyn WrappedKeys>,
     /// What is known of peers.
@@ -96,7 +100,7 @@ pub struct Suite {
 }
 
 /// Every suite.
-pub const SUITES: [Suite; 8] = [
+pub const SUITES: [Suite; 9] = [
     Suite {
         port: "task_store",
         parts: &[
@@ -114,6 +118,7 @@ pub const SUITES: [Suite; 8] = [
     Suite { port: "event_log", parts: &[events::CASES] },
     Suite { port: "config_store", parts: &[configs::CASES] },
     Suite { port: "catalog_store", parts: &[catalogs::CASES] },
+    Suite { port: "token_store", parts: &[tokens::CASES] },
     Suite { port: "wrapped_keys", parts: &[wrapped_keys::CASES] },
     Suite { port: "peer_store", parts: &[peers::CASES] },
 ];
@@ -171,6 +176,7 @@ pub fn fake_world(flaw: Option<Flaw>) -> World {
         events: store.clone(),
         config: store.clone(),
         catalogs: store.clone(),
+        tokens: store.clone(),
         wrapped_keys: store.clone(),
         peers: store,
         clock,

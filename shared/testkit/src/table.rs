@@ -11,15 +11,17 @@ mod notes;
 mod peers;
 mod rows;
 mod tasks;
+mod tokens;
 mod wrapped_keys;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use pudu_app::ports::{Clock, DeliveredEvent, ItemKey, NoteKey, Revision, StoreError};
+use pudu_app::ports::{Clock, DeliveredEvent, ItemKey, NoteKey, Revision, StoreError, TokenKey};
 use pudu_domain::{
-    Durable, Note, Payload, RemoteTaskId, ServerName, Task, TaskKey, TaskSpec, ThreadKey, Timestamp, UserId,
+    Durable, Note, Payload, RemoteTaskId, ServerName, Task, TaskKey, TaskSpec, ThreadKey, Timestamp, Token,
+    UserId,
 };
 
 use crate::clock::ManualClock;
@@ -46,16 +48,19 @@ pub enum Flaw {
     TearsTransactions,
     /// A task at its end stays in the index.
     KeepsEnded,
+    /// A token is replaced whatever its row has become.
+    IgnoresGenerations,
 }
 
 impl Flaw {
     /// Every flaw.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 6] = [
         Self::ClaimsLeased,
         Self::SharesHandles,
         Self::DeliversAgain,
         Self::TearsTransactions,
         Self::KeepsEnded,
+        Self::IgnoresGenerations,
     ];
 }
 
@@ -167,6 +172,11 @@ impl FakeTable {
     pub fn revisions(&self) -> (BTreeMap<u64, Revision>, Option<u64>) {
         let rows = lock(&self.0);
         (rows.revisions.clone(), rows.pointer)
+    }
+
+    /// Every OAuth token.
+    pub fn tokens(&self) -> BTreeMap<TokenKey, Token> {
+        lock(&self.0).tokens.clone()
     }
 
     /// Every write to a durable row, in the order in which they were applied.

@@ -40,6 +40,7 @@ pub(super) async fn world(client: Client, name: String, keep: Arc<dyn Any + Send
         events: table.clone(),
         config: table.clone(),
         catalogs: table.clone(),
+        tokens: table.clone(),
         wrapped_keys: table.clone(),
         peers: table,
         clock,

@@ -272,6 +272,11 @@ proptest! {
     }
 
     #[test]
+    fn a_token_reads_back(key in any_of::token_key(), token in any_of::token()) {
+        prop_assert_eq!(token::decode(&token::encode(&key, &token)).unwrap(), token);
+    }
+
+    #[test]
     fn a_pointer_reads_back(number in any::<u64>()) {
         prop_assert_eq!(revision::decode_pointer(&revision::pointer(number)).unwrap(), number);
     }

@@ -39,6 +39,11 @@ fn the_keys_are_those_of_the_table_in_the_design() {
             "config".to_owned(),
             format!("rev#00000000000000000003#{digest}#0002"),
         ),
+        (
+            Key::token(&TokenKey { server: "a b".to_owned(), identity: "0f".to_owned() }),
+            "token#server#a%20b#0f".to_owned(),
+            "-".to_owned(),
+        ),
         (Key::catalogue("a b", "0f"), "catalog#a%20b".to_owned(), "0f".to_owned()),
         (
             Key::catalogue_part("a b", "0f", &digest, 2),

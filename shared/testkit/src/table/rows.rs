@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use pudu_app::ports::{
-    Committed, DeliveredEvent, Era, Hint, ItemKey, NoteKey, Revision, StoreError, StoredListing,
+    Committed, DeliveredEvent, Era, Hint, ItemKey, NoteKey, Revision, StoreError, StoredListing, TokenKey,
 };
 use pudu_domain::{
-    Due, Durable, Expect, Lane, Lease, Note, ServerTag, TaskKey, ThreadKey, Timestamp, Verdict,
+    Due, Durable, Expect, Lane, Lease, Note, ServerTag, TaskKey, ThreadKey, Timestamp, Token, Verdict,
 };
 
 use super::index::Index;
@@ -38,6 +38,7 @@ pub(super) struct Rows {
     /// By server and digest.
     pub(super) listings: BTreeMap<(String, String), StoredListing>,
     pub(super) peers: BTreeMap<String, Era>,
+    pub(super) tokens: BTreeMap<TokenKey, Token>,
     pub(super) index: Index,
     pub(super) writes: Vec<Write>,
     pub(super) flaws: BTreeSet<Flaw>,
@@ -69,6 +70,7 @@ impl Rows {
             wrapped_key: None,
             listings: BTreeMap::new(),
             peers: BTreeMap::new(),
+            tokens: BTreeMap::new(),
             index,
             writes: Vec::new(),
             flaws: BTreeSet::new(),
