@@ -39,9 +39,9 @@ pub use screen::api_screen;
 pub use seal::{NONCE_BYTES, OpenError, SealError, SealKey};
 pub use sensitive::is_sensitive_key;
 pub use server::{
-    Command, ConnectError, DEFAULT_TIMEOUT, GrantType, HeadersFromContext, MAX_SERVER_NAME, MAX_TASK_NAME,
-    Mode, Oauth, OnMissing, Remote, ResolvedRemote, Routing, RoutingOverride, Server, Toolset, Transport,
-    UserAuth,
+    AuthMethod, Command, ConnectError, DEFAULT_TIMEOUT, GrantType, HeadersFromContext, MAX_SERVER_NAME,
+    MAX_TASK_NAME, Mode, Oauth, OnMissing, Remote, ResolvedOauth, ResolvedRemote, Routing, RoutingOverride,
+    Server, SigningAlgorithm, Toolset, Transport, UserAuth,
 };
 pub use setting::{NoSecrets, ResolveError, Secrets, Setting};
 pub use text::parse_text;

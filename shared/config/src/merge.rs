@@ -15,12 +15,12 @@ use crate::mask::{self, Style};
 use crate::path::Path;
 use crate::problem::{Kind, Problem};
 use crate::server::defaults;
+use crate::server::oauth::SECRETS;
 
 /// Blocks whose own fields are kept one by one when not sent.
 const BLOCKS: &[&str] = &["oauth", "user_auth", "headers_from_context"];
 /// Fields that carry credentials: not kept silently for another endpoint.
 const CREDENTIALS: &[&str] = &["env", "headers", "oauth", "user_auth", "headers_from_context"];
-const OAUTH_SECRETS: &[&str] = &["client_secret", "refresh_token"];
 
 /// The document that results from sending `incoming` when `stored` is there; it is not yet validated.
 ///
@@ -128,7 +128,7 @@ fn drop_defaults(entry: &mut Map<String, Value>, old: &Map<String, Value>) {
 
 fn inherit_block(block: &mut Map<String, Value>, old: &Map<String, Value>) {
     for (key, value) in old {
-        let kept_if_null = OAUTH_SECRETS.contains(&key.as_str());
+        let kept_if_null = SECRETS.contains(&key.as_str());
         let sent = block.get(key).is_some_and(|sent| !(kept_if_null && sent.is_null()));
         if !sent {
             block.insert(key.clone(), value.clone());
@@ -137,7 +137,7 @@ fn inherit_block(block: &mut Map<String, Value>, old: &Map<String, Value>) {
 }
 
 fn clear_empty(oauth: &mut Map<String, Value>) {
-    for key in OAUTH_SECRETS {
+    for key in SECRETS {
         if let Some(secret) = oauth.get_mut(*key).filter(|secret| secret.as_str() == Some("")) {
             *secret = Value::Null;
         }

@@ -148,7 +148,7 @@ impl SealKey {
         XChaCha20Poly1305::new(&self.mac("pudu seal v1").finalize().into_bytes())
     }
 
-    fn keyed_hash(&self, label: &str, text: &str) -> String {
+    pub(crate) fn keyed_hash(&self, label: &str, text: &str) -> String {
         let mut mac = self.mac(label);
         // Labels are of our own and hold no zero byte: label and text cannot run into each other.
         mac.update(&[0]);

@@ -87,7 +87,7 @@ impl<E> Walk<'_, E> {
         self.children(entry, |walk, key, value| match key {
             "env" | "headers" => walk.everything(value),
             "oauth" => walk.children(value, |walk, key, value| match key {
-                "client_secret" | "refresh_token" => {
+                secret if oauth::SECRETS.contains(&secret) => {
                     walk.shown_as_null = true;
                     let walked = walk.everything(value);
                     walk.shown_as_null = false;

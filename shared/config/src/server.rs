@@ -15,7 +15,7 @@ use serde_json::{Map, Value, json};
 
 pub use credentials::{HeadersFromContext, OnMissing, UserAuth};
 pub use endpoint::{ConnectError, ResolvedRemote};
-pub use oauth::{GrantType, Oauth};
+pub use oauth::{AuthMethod, GrantType, Oauth, ResolvedOauth, SigningAlgorithm};
 pub(crate) use read::DECLARED;
 pub use routing::{Mode, Routing, RoutingOverride};
 pub use toolset::Toolset;
@@ -151,6 +151,11 @@ pub(crate) fn defaults() -> Value {
 }
 
 impl Transport {
+    /// Whether requests carry HTTP headers.
+    pub const fn takes_headers(&self) -> bool {
+        matches!(self, Self::Http(_) | Self::Sse(_))
+    }
+
     /// The text of `type`.
     pub fn name(&self) -> &str {
         match self {

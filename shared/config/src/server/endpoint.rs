@@ -48,6 +48,12 @@ pub enum ConnectError {
         /// Why.
         source: ResolveError,
     },
+    /// The OAuth block lacks what its grant needs.
+    #[error("'oauth.{field}' is needed to get a token")]
+    Oauth {
+        /// Which field.
+        field: &'static str,
+    },
     /// The URL's value is not usable.
     #[error("'url' {reason}")]
     Url {

@@ -1,6 +1,10 @@
-//! Server-level OAuth (reference 1.4).
+//! Server-level OAuth (reference 1.4, and beyond it: how the client says who it is).
+
+mod resolved;
 
 use std::time::Duration;
+
+pub use resolved::ResolvedOauth;
 
 use crate::reader::Reader;
 use crate::setting::Setting;
@@ -21,15 +25,49 @@ pub(crate) const DECLARED: &[&str] = &[
     "default_token_type",
     "refresh_skew_seconds",
     "extra_token_params",
+    "token_endpoint_auth_method",
+    "private_key",
+    "private_key_id",
+    "signing_algorithm",
 ];
+
+/// The fields that are secrets of their own: shown as null, kept when null comes back.
+pub(crate) const SECRETS: &[&str] = &["client_secret", "refresh_token", "private_key"];
 
 /// How a token is got.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GrantType {
-    /// With client id and secret.
+    /// With what the client proves about itself.
     ClientCredentials,
     /// With a refresh token.
     RefreshToken,
+}
+
+/// How the client says at the token endpoint who it is (RFC 8414, `token_endpoint_auth_methods_supported`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AuthMethod {
+    /// Id and secret in the form.
+    ClientSecretPost,
+    /// Id and secret in the `Authorization` header.
+    ClientSecretBasic,
+    /// A signed assertion (RFC 7523).
+    PrivateKeyJwt,
+}
+
+/// How an assertion is signed (RFC 7518).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[expect(missing_docs, reason = "these are the names of the RFC")]
+pub enum SigningAlgorithm {
+    #[default]
+    Rs256,
+    Rs384,
+    Rs512,
+    Ps256,
+    Ps384,
+    Ps512,
+    Es256,
+    Es384,
+    EdDsa,
 }
 
 /// The `oauth` block.
@@ -37,8 +75,8 @@ pub enum GrantType {
 pub struct Oauth {
     /// Whether it is used.
     pub enabled: bool,
-    /// The token endpoint.
-    pub token_url: Setting,
+    /// The token endpoint; `None` when it is found by the server's own metadata (RFC 9728, RFC 8414).
+    pub token_url: Option<Setting>,
     /// How a token is got.
     pub grant_type: GrantType,
     /// The client's id.
@@ -63,14 +101,70 @@ pub struct Oauth {
     pub refresh_skew: Duration,
     /// Sent with the token request; reserved names do not replace ours.
     pub extra_token_params: Vec<(String, Setting)>,
+    /// How the client says who it is; `None`: by its secret, in the form unless the token server wants it otherwise.
+    pub auth_method: Option<AuthMethod>,
+    /// The key that signs assertions, in PEM.
+    pub private_key: Option<Setting>,
+    /// Its id (`kid`), when the token server needs one.
+    pub private_key_id: Option<Setting>,
+    /// How assertions are signed.
+    pub signing_algorithm: SigningAlgorithm,
+}
+
+impl AuthMethod {
+    const ALL: [(&'static str, Self); 3] = [
+        ("client_secret_post", Self::ClientSecretPost),
+        ("client_secret_basic", Self::ClientSecretBasic),
+        ("private_key_jwt", Self::PrivateKeyJwt),
+    ];
+
+    fn read(reader: &mut Reader<'_>) -> Option<Self> {
+        let text = reader.text("token_endpoint_auth_method")?;
+        let found = Self::ALL.into_iter().find(|(name, _)| *name == text).map(|(_, method)| method);
+        if found.is_none() {
+            let rule = "must be 'client_secret_post', 'client_secret_basic' or 'private_key_jwt'";
+            reader.rule("token_endpoint_auth_method", rule);
+        }
+        found
+    }
+
+    /// The name of RFC 8414.
+    pub fn as_str(self) -> &'static str {
+        Self::ALL.into_iter().find(|(_, method)| *method == self).map_or("", |(name, _)| name)
+    }
+}
+
+impl SigningAlgorithm {
+    const ALL: [(&'static str, Self); 9] = [
+        ("RS256", Self::Rs256),
+        ("RS384", Self::Rs384),
+        ("RS512", Self::Rs512),
+        ("PS256", Self::Ps256),
+        ("PS384", Self::Ps384),
+        ("PS512", Self::Ps512),
+        ("ES256", Self::Es256),
+        ("ES384", Self::Es384),
+        ("EdDSA", Self::EdDsa),
+    ];
+
+    fn read(reader: &mut Reader<'_>) -> Self {
+        let Some(text) = reader.text("signing_algorithm") else { return Self::default() };
+        let found = Self::ALL.into_iter().find(|(name, _)| *name == text).map(|(_, algorithm)| algorithm);
+        if found.is_none() {
+            let rule = "must be RS256, RS384, RS512, PS256, PS384, PS512, ES256, ES384 or EdDSA";
+            reader.rule("signing_algorithm", rule);
+        }
+        found.unwrap_or_default()
+    }
+
+    /// The name of RFC 7518.
+    pub fn as_str(self) -> &'static str {
+        Self::ALL.into_iter().find(|(_, algorithm)| *algorithm == self).map_or("", |(name, _)| name)
+    }
 }
 
 impl Oauth {
     pub(super) fn read(reader: &mut Reader<'_>) -> Self {
-        let token_url = reader.setting("token_url").unwrap_or_else(|| {
-            reader.shape("token_url", "is required");
-            Setting::new("")
-        });
         let grant_type = match reader.text("grant_type").as_deref() {
             None | Some("client_credentials") => GrantType::ClientCredentials,
             Some("refresh_token") => GrantType::RefreshToken,
@@ -85,9 +179,9 @@ impl Oauth {
         let expires_in_field = named("expires_in_field", "expires_in");
         let default_token_type = named("default_token_type", "Bearer");
         let skew = reader.integer("refresh_skew_seconds").unwrap_or(60);
-        Self {
+        let oauth = Self {
             enabled: reader.bool("enabled", true),
-            token_url,
+            token_url: reader.setting("token_url").filter(|url| *url != Setting::new("")),
             grant_type,
             client_id: reader.setting("client_id"),
             client_secret: reader.setting("client_secret"),
@@ -100,6 +194,38 @@ impl Oauth {
             default_token_type,
             refresh_skew: Duration::from_secs(u64::try_from(skew).unwrap_or(0)),
             extra_token_params: reader.settings("extra_token_params"),
+            auth_method: AuthMethod::read(reader),
+            private_key: reader.setting("private_key"),
+            private_key_id: reader.setting("private_key_id"),
+            signing_algorithm: SigningAlgorithm::read(reader),
+        };
+        for field in oauth.missing() {
+            // A warning: the reference parses such a block, and an existing file must go on working.
+            reader.warn(field, "is needed for this grant: no token can be got without it");
         }
+        oauth
+    }
+
+    /// The fields without which no token can be got (reference 5.4), as far as the block alone tells.
+    fn missing(&self) -> Vec<&'static str> {
+        let absent =
+            |setting: &Option<Setting>| setting.as_ref().is_none_or(|given| *given == Setting::new(""));
+        let mut missing = Vec::new();
+        if self.grant_type == GrantType::RefreshToken && absent(&self.refresh_token) {
+            missing.push("refresh_token");
+        }
+        let by_key = self.auth_method == Some(AuthMethod::PrivateKeyJwt);
+        if self.grant_type == GrantType::ClientCredentials || by_key {
+            if absent(&self.client_id) {
+                missing.push("client_id");
+            }
+            if by_key && absent(&self.private_key) {
+                missing.push("private_key");
+            }
+            if !by_key && absent(&self.client_secret) {
+                missing.push("client_secret");
+            }
+        }
+        missing
     }
 }

@@ -233,8 +233,9 @@ fn reserved_below(value: &Value, path: &mut Path, found: &mut Findings) {
 }
 
 fn warn_about_unused(server: &Server, reader: &mut Reader<'_>) {
-    let remote = matches!(server.transport, Transport::Http(_) | Transport::Sse(_));
+    let remote = server.transport.takes_headers();
     for (key, given) in [
+        ("oauth", server.oauth.is_some()),
         ("user_auth", server.user_auth.is_some()),
         ("headers_from_context", server.headers_from_context.is_some()),
     ] {

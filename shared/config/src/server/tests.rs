@@ -286,7 +286,8 @@ fn per_user_and_per_request_blocks_are_checked() {
         ("headers_from_context", json!({"headers": {"A": " "}}), "headers_from_context.headers.A"),
         ("headers_from_context", json!({"headers": {" ": "k"}}), "headers_from_context.headers"),
         ("headers_from_context", json!({"headers": {"A": "k", "a": "l"}}), "headers_from_context.headers"),
-        ("oauth", json!({}), "oauth.token_url"),
+        ("oauth", json!({"token_endpoint_auth_method": "none"}), "oauth.token_endpoint_auth_method"),
+        ("oauth", json!({"signing_algorithm": "HS256"}), "oauth.signing_algorithm"),
         ("oauth", json!({"token_url": "x", "grant_type": "password"}), "oauth.grant_type"),
     ] {
         assert_eq!(problem("web", entry(key, block)).0, format!("mcpServers.web.{place}"));
