@@ -15,6 +15,7 @@ use pudu_config::{Document, NoSecrets, Server};
 use pudu_domain::{ThreadId, ThreadKey, UserId};
 use pudu_lambda::env::{Process, Source};
 use pudu_mcp::{Client, Egress};
+use pudu_testkit::fixture::token_ports;
 use serde_json::{Map, Value, json};
 
 /// Longer than any scenario takes, shorter than the suite's own limit of 30 s.
@@ -29,7 +30,7 @@ async fn main() -> anyhow::Result<()> {
         None => json!({}),
     };
     let server = entry(&url, &given).await?;
-    let client = Client::new(Arc::new(NoSecrets), Egress::machine())?;
+    let client = Client::new(Arc::new(NoSecrets), Egress::machine(), token_ports())?;
     let user = UserId::parse("local:default")?;
     let caller = Caller::of(ThreadKey { user, thread: ThreadId::parse("conformance")? });
 

@@ -6,7 +6,7 @@ use pudu_app::changes::ListChanges;
 use pudu_app::configs::TableSource;
 use pudu_app::drivers::Drivers;
 use pudu_app::known::Known;
-use pudu_app::ports::{Clock, ConfigSource, Random, SealKeys, Vault};
+use pudu_app::ports::{Clock, ConfigSource, Random, SealKeys, TokenPorts, Vault};
 use pudu_app::wiring::Ports;
 use pudu_config::Secrets;
 use pudu_dynamo::Table;
@@ -39,14 +39,20 @@ pub fn ports(base: Base) -> Result<Ports, BuildError> {
     let view: Arc<dyn Secrets> = secrets.clone();
     let changes = ListChanges::default();
     let interceptors = Interceptors::shipped(Arc::clone(&random));
-    let client = Client::new(Arc::clone(&view), egress)?.with_interceptors(interceptors);
+    let tokens = TokenPorts {
+        store: table.clone(),
+        keys: Arc::clone(&keys),
+        clock: Arc::clone(&clock),
+        random: Arc::clone(&random),
+    };
+    let client = Client::new(view, egress, tokens)?.with_interceptors(interceptors);
     let client = client.with_peers(table.clone()).with_changes(changes.clone());
     let client = Arc::new(match stdio {
         Some(launcher) => client.with_stdio(launcher),
         None => client,
     });
-    let mcp = Known::new(client, table.clone(), changes, Arc::clone(&clock));
-    let ordinary = OrdinaryTools::new(Arc::new(mcp.clone()), view);
+    let mcp = Known::new(client.clone(), table.clone(), changes, Arc::clone(&clock));
+    let ordinary = OrdinaryTools::new(Arc::new(mcp.clone()), client);
     let config = config.unwrap_or_else(|| {
         Arc::new(TableSource::new(table.clone(), keys.clone(), clock.clone(), random.clone()))
     });

@@ -7,6 +7,7 @@ mod call;
 mod era;
 mod link;
 mod list;
+mod listing;
 mod way;
 
 use std::sync::Arc;
@@ -14,10 +15,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use pudu_app::changes::ListChanges;
-use pudu_app::ports::{CallError, Caller, Listing, McpClient, PeerStore, ToolCall};
+use pudu_app::ports::{CallError, Caller, Listing, McpClient, PeerStore, TokenPorts, ToolCall};
 use pudu_config::{Secrets, Server, Transport};
 use pudu_domain::ThreadKey;
 use serde_json::Value;
@@ -25,14 +25,15 @@ use tokio::time::{Instant, timeout_at};
 
 use era::Eras;
 
+use crate::credentials::Keeper;
 use crate::egress::Egress;
 use crate::interceptor::Interceptors;
+use crate::redact::{Redactor, Redacts};
 use crate::stateless::Ids;
 use crate::stdio::{Launcher, Stdio};
 use crate::target::{LONGEST, Target};
 use crate::wire::{Failure, Wire};
 use link::Link;
-use way::Way;
 
 /// Longest wait for a session to end, after the answer is there.
 const CLOSE_LIMIT: Duration = Duration::from_secs(1);
@@ -51,13 +52,15 @@ pub struct Client {
     changes: ListChanges,
     interceptors: Interceptors,
     stdio: Option<Stdio>,
+    tokens: Arc<Keeper>,
 }
 
 impl Client {
-    /// A client that resolves `$VAR` through `secrets`, connects where `egress` allows, and remembers eras in the
-    /// process.
-    pub fn new(secrets: Arc<dyn Secrets>, egress: Egress) -> Result<Self, BuildError> {
+    /// A client that resolves `$VAR` through `secrets`, connects where `egress` allows, keeps OAuth tokens by `tokens`, and
+    /// remembers eras in the process.
+    pub fn new(secrets: Arc<dyn Secrets>, egress: Egress, tokens: TokenPorts) -> Result<Self, BuildError> {
         let wire = Wire::new(egress).map_err(BuildError)?;
+        let tokens = Arc::new(Keeper::new(tokens, wire.clone()));
         Ok(Self {
             wire,
             ids: Ids::default(),
@@ -66,6 +69,7 @@ impl Client {
             changes: ListChanges::default(),
             interceptors: Interceptors::default(),
             stdio: None,
+            tokens,
         })
     }
 
@@ -150,25 +154,7 @@ fn left(until: Instant, limit: Duration) -> (Duration, Instant) {
 #[async_trait]
 impl McpClient for Client {
     async fn list_tools(&self, server: &Server, limit: Duration) -> Result<Listing, CallError> {
-        let way = Way::of(self, server)?;
-        // One limit for all of a discovery (reference 2.4).
-        let until = Instant::now() + limit.min(server.init_timeout()).min(LONGEST);
-        let listing = match &way {
-            Way::Remote(target) => {
-                let sent = Arc::new(AtomicBool::new(false));
-                let job = self.converse(target, until, &sent, LONGEST, |link, target| {
-                    list::all(link, &target.server, target).boxed()
-                });
-                job.await
-            }
-            Way::Child(stdio, recipe) => {
-                let job = stdio.apart(recipe, until, |session, recipe| {
-                    list::all(session, &recipe.server, &recipe.redactor).boxed()
-                });
-                job.await
-            }
-        };
-        listing.map_err(|failure| way.error(&failure))
+        listing::list(self, server, limit).await
     }
 
     async fn call_tool(
@@ -201,5 +187,11 @@ impl McpClient for Client {
         let why = "tasks on a server of type 'stdio' need the gateway and the poller in one process, as on one machine; \
                    here they are not";
         (!here).then(|| why.to_owned())
+    }
+}
+
+impl Redacts for Client {
+    fn redactor(&self, server: &Server, caller: &Caller) -> Redactor {
+        Redactor::of_call(server, caller, self.secrets.as_ref()).and(&self.tokens.known(&server.name))
     }
 }

@@ -24,7 +24,7 @@ pub use client::{BuildError, Client};
 pub use egress::{Class, Egress, EgressError, Refusal};
 pub use interceptor::{FactoryError, Interceptor, Interceptors, Next, Request, TraceContext};
 pub use ordinary::OrdinaryTools;
-pub use redact::{MAX_ERROR_CHARS, Redactor};
+pub use redact::{MAX_ERROR_CHARS, Redactor, Redacts};
 pub use stdio::{INHERITED, Launcher};
 pub use wire::{Event, read_events};
 

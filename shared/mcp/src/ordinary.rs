@@ -17,23 +17,23 @@ use pudu_app::drivers::ORDINARY_TOOLS;
 use pudu_app::ports::{
     CallError, CallFault, Caller, DriverError, McpClient, Submission, SubmitError, TaskDriver, ToolCall,
 };
-use pudu_config::{Secrets, Server, Toolset};
+use pudu_config::{Server, Toolset};
 use pudu_domain::{RemoteTaskId, Snapshot};
 use serde_json::{Map, Value};
 
-use crate::redact::Redactor;
+use crate::redact::{Redactor, Redacts};
 use data::DriverData;
 
 /// Speaks with ordinary toolsets. Its data in a task is the raw names of the three tools.
 pub struct OrdinaryTools {
     client: Arc<dyn McpClient>,
-    secrets: Arc<dyn Secrets>,
+    redacts: Arc<dyn Redacts>,
 }
 
 impl OrdinaryTools {
-    /// A driver that calls through `client`; `secrets` are only used to keep them out of texts.
-    pub fn new(client: Arc<dyn McpClient>, secrets: Arc<dyn Secrets>) -> Self {
-        Self { client, secrets }
+    /// A driver that calls through `client`, whose texts show nothing that `redacts` knows.
+    pub fn new(client: Arc<dyn McpClient>, redacts: Arc<dyn Redacts>) -> Self {
+        Self { client, redacts }
     }
 
     async fn ask(
@@ -49,7 +49,7 @@ impl OrdinaryTools {
     }
 
     fn redactor(&self, server: &Server, caller: &Caller) -> Redactor {
-        Redactor::of_call(server, caller, self.secrets.as_ref())
+        self.redacts.redactor(server, caller)
     }
 }
 

@@ -33,6 +33,18 @@ pub struct Redactor {
     secrets: Vec<SecretString>,
 }
 
+/// Knows what must not be shown of a call.
+pub trait Redacts: Send + Sync {
+    /// The redactor of a call to `server` for `caller`.
+    fn redactor(&self, server: &Server, caller: &Caller) -> Redactor;
+}
+
+impl<S: Secrets> Redacts for S {
+    fn redactor(&self, server: &Server, caller: &Caller) -> Redactor {
+        Redactor::of_call(server, caller, self)
+    }
+}
+
 impl Redactor {
     /// The redactor of a server entry. An entry that cannot be resolved has sent nothing, so there is nothing to hide
     /// beyond what could be resolved.

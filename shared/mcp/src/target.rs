@@ -108,6 +108,23 @@ impl Target {
         self
     }
 
+    /// A place that belongs to `server` and is not its MCP endpoint: none of the entry's headers go there.
+    pub(crate) fn plain(server: &str, url: Url, headers: HeaderMap) -> Self {
+        let redactor = Redactor::new(&url, &headers);
+        Self {
+            server: server.to_owned(),
+            url,
+            headers,
+            redactor,
+            fixed: Headers::default(),
+            way: Way::Http,
+            opening: LONGEST,
+            calling: LONGEST,
+            digest: String::new(),
+            changes: ListChanges::default(),
+        }
+    }
+
     /// The same, with these headers over those of the file (reference 5.3). Errors: one may not be sent; whoever set it did
     /// not look, so it is told as a fault of the config.
     pub(crate) fn with(&self, overrides: &Headers) -> Result<Self, CallError> {

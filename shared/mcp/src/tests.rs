@@ -9,6 +9,7 @@ mod folders;
 mod headers;
 pub(crate) mod host;
 mod lists;
+mod oauth;
 mod peers;
 mod raw;
 mod sdk_peer;
@@ -24,6 +25,7 @@ use std::time::Duration;
 use pudu_app::ports::{CallError, Caller, Era, McpClient, ToolCall};
 use pudu_config::{Document, NoSecrets, Server};
 use pudu_domain::{ThreadId, ThreadKey, UserId};
+use pudu_testkit::fixture::token_ports;
 use serde_json::{Map, Value, json};
 
 use crate::{Client, Egress};
@@ -47,7 +49,7 @@ fn sse(url: &str) -> Server {
 }
 
 fn client() -> Client {
-    Client::new(Arc::new(NoSecrets), Egress::machine()).expect("a client")
+    Client::new(Arc::new(NoSecrets), Egress::machine(), token_ports()).expect("a client")
 }
 
 /// A client that already knows the era of `server`, so that a tiny limit is spent on the call alone.

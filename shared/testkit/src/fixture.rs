@@ -1,8 +1,10 @@
 //! Small values that every test needs: ids, a server, a submission, and what servers say.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use pudu_app::drivers::ORDINARY_TOOLS;
+use pudu_app::ports::{Clock, TokenPorts};
 use pudu_config::{Document, Server};
 use pudu_domain::task::{Change, Delivery, Intent, intend};
 use pudu_domain::{
@@ -10,6 +12,8 @@ use pudu_domain::{
     Timestamp, UserId,
 };
 use serde_json::{Value, json};
+
+use crate::{FakeTable, FixedKeys, Gate, ManualClock, SeededRandom};
 
 /// The name of [`server`].
 pub const SERVER: &str = "example";
@@ -100,4 +104,16 @@ pub fn server() -> Server {
     let document = Document::parse(config());
     let server = document.ok().and_then(|document| document.server(SERVER).cloned());
     server.unwrap_or_else(|| unreachable!("a fixture's own config is invalid"))
+}
+
+/// What OAuth tokens are kept with, in a table of its own.
+pub fn token_ports() -> TokenPorts {
+    let clock: Arc<dyn Clock> = Arc::new(ManualClock::start());
+    let store = FakeTable::new().store(Arc::clone(&clock), Gate::open());
+    TokenPorts {
+        store: Arc::new(store),
+        keys: Arc::new(FixedKeys),
+        clock,
+        random: Arc::new(SeededRandom::new(1)),
+    }
 }

@@ -6,14 +6,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use async_trait::async_trait;
 use futures_util::FutureExt;
 use http::HeaderMap;
+use http::header::AUTHORIZATION;
 use pudu_app::ports::{CallError, Caller, ToolCall};
-use pudu_config::{Server, Toolset};
+use pudu_config::{Headers, Server, Toolset};
 use serde_json::{Map, Value};
 use tokio::time::{Instant, timeout_at};
 
 use super::Client;
 use super::way::Way;
-use crate::credentials::{self, FromContext, PerUser};
+use crate::credentials::{self, Authorized, FromContext, PerUser, Watch};
 use crate::interceptor::{End, Interceptor, Next, Request};
 use crate::pipe::{self, Ask};
 use crate::stateless::param_headers;
@@ -30,6 +31,7 @@ struct Sending<'a> {
     until: Instant,
     /// Whether anything of the caller's was sent, in any attempt.
     sent: Arc<AtomicBool>,
+    watch: &'a Watch,
 }
 
 #[async_trait]
@@ -39,7 +41,9 @@ impl End for Sending<'_> {
         let way = self.way.with(&request.headers)?;
         let answer = match &way {
             Way::Remote(target) => {
-                let extra = match &self.definition {
+                // Of a tool that an interceptor chose instead nothing is known.
+                let definition = self.definition.as_ref().filter(|known| is_of(known, &request.tool));
+                let extra = match definition {
                     Some(definition) => param_headers::headers(definition, &request.arguments),
                     None => HeaderMap::new(),
                 };
@@ -47,7 +51,10 @@ impl End for Sending<'_> {
                 let job = self.client.converse(target, self.until, &sent, target.calling, |link, _| {
                     link.request("tools/call", params, extra).boxed()
                 });
-                job.await
+                let answer = job.await;
+                let status = answer.as_ref().err().and_then(|failure| failure.status);
+                self.watch.saw(status, target.headers.get(AUTHORIZATION));
+                answer
             }
             Way::Child(stdio, recipe) => {
                 let roles = |set: &Toolset| {
@@ -92,23 +99,37 @@ pub(super) async fn call(
     let limit = until.duration_since(Instant::now());
     let secrets = client.secrets.as_ref();
     let way = Way::of(client, server)?.knowing(&credentials::known(server, caller, secrets));
-    let (user, context) = (PerUser::of(server, secrets), FromContext::of(server));
-    let custom = client.interceptors.named(&server.interceptors);
-    let mut chain: Vec<&dyn Interceptor> = Vec::with_capacity(custom.len() + 2);
-    chain.extend(user.as_ref().map(|user| user as &dyn Interceptor));
-    chain.extend(context.as_ref().map(|context| context as &dyn Interceptor));
-    chain.extend(custom.iter().map(AsRef::as_ref));
-
-    let ToolCall { tool, arguments, definition } = call;
     let sent = Arc::new(AtomicBool::new(false));
-    let end = Sending { client, way: &way, definition, until, sent: Arc::clone(&sent) };
-    let request = Request { server, caller, tool, arguments, headers: pudu_config::Headers::default() };
-    if let Ok(answer) = timeout_at(until, Next::new(&chain, &end).call(request)).await {
-        // An interceptor may have put anything into its error.
-        return answer.map_err(|error| way.told(error));
+    let watch = Watch::default();
+    let ToolCall { tool, arguments, definition } = call;
+    let end = Sending { client, way: &way, definition, until, sent: Arc::clone(&sent), watch: &watch };
+    let request = Request { server, caller, tool, arguments, headers: Headers::default() };
+    if let Ok(answer) = timeout_at(until, through(&end, request)).await {
+        // An interceptor may have put anything into its error, also the token that it saw.
+        return answer.map_err(|error| way.knowing(&client.tokens.known(&server.name)).told(error));
     }
     // The sending has the same limit and is asked first, so this is an interceptor that takes too long.
     let failure = Failure::timeout(limit);
     let begun = sent.load(Ordering::Acquire);
     Err(way.error(&if begun { failure } else { failure.before_sending() }))
+}
+
+/// Puts the chain together and sends the call through it.
+async fn through(end: &Sending<'_>, request: Request<'_>) -> Result<Value, CallError> {
+    let (client, server) = (end.client, request.server);
+    let secrets = client.secrets.as_ref();
+    let wanted = client.tokens.wanted(server, secrets).await.map_err(|error| error.of(&server.name))?;
+    let token = wanted.map(|wanted| Authorized { keeper: &client.tokens, wanted, watch: end.watch });
+    let (user, context) = (PerUser::of(server, secrets), FromContext::of(server));
+    let custom = client.interceptors.named(&server.interceptors);
+    let mut chain: Vec<&dyn Interceptor> = Vec::with_capacity(custom.len() + 3);
+    chain.extend(token.as_ref().map(|token| token as &dyn Interceptor));
+    chain.extend(user.as_ref().map(|user| user as &dyn Interceptor));
+    chain.extend(context.as_ref().map(|context| context as &dyn Interceptor));
+    chain.extend(custom.iter().map(AsRef::as_ref));
+    Next::new(&chain, end).call(request).await
+}
+
+fn is_of(definition: &Value, tool: &str) -> bool {
+    definition.get("name").and_then(Value::as_str) == Some(tool)
 }

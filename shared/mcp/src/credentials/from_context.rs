@@ -9,7 +9,6 @@ use pudu_config::{Headers, HeadersFromContext, OnMissing, Server, illegal_value}
 use secrecy::ExposeSecret;
 use serde_json::Value;
 
-use super::takes_headers;
 use crate::interceptor::{Interceptor, Next, Request};
 
 /// The block of one server.
@@ -19,7 +18,7 @@ impl<'a> FromContext<'a> {
     /// Of a server that uses it.
     pub(crate) fn of(server: &'a Server) -> Option<Self> {
         let block = server.headers_from_context.as_ref();
-        block.filter(|block| block.enabled && takes_headers(server)).map(Self)
+        block.filter(|block| block.enabled && server.transport.takes_headers()).map(Self)
     }
 
     /// What to set for the request.

@@ -6,7 +6,6 @@ use pudu_config::{OnMissing, Secrets, Server, Setting, UserAuth, illegal_value};
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::Value;
 
-use super::takes_headers;
 use crate::interceptor::{Interceptor, Next, Request};
 
 /// The block of one server.
@@ -18,7 +17,8 @@ pub(crate) struct PerUser<'a> {
 impl<'a> PerUser<'a> {
     /// Of a server that uses it.
     pub(crate) fn of(server: &'a Server, secrets: &'a dyn Secrets) -> Option<Self> {
-        let block = server.user_auth.as_ref().filter(|block| block.enabled && takes_headers(server))?;
+        let block =
+            server.user_auth.as_ref().filter(|block| block.enabled && server.transport.takes_headers())?;
         Some(Self { block, secrets })
     }
 

@@ -3,7 +3,7 @@ use std::sync::Mutex;
 
 use proptest::prelude::*;
 use pudu_app::ports::{Listing, RequestSecrets};
-use pudu_config::{Document, NoSecrets};
+use pudu_config::{Document, NoSecrets, Secrets};
 use pudu_domain::{ThreadId, ThreadKey, UserId};
 use secrecy::SecretString;
 use serde_json::json;

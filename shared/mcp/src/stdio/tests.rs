@@ -79,7 +79,8 @@ impl World {
         let folder = tempfile::tempdir().expect("a folder");
         let launcher = Launcher::new(folder.path().join("data"), environment, true);
         let changes = ListChanges::default();
-        let client = Client::new(Arc::new(Token), Egress::machine()).expect("a client");
+        let client = Client::new(Arc::new(Token), Egress::machine(), pudu_testkit::fixture::token_ports())
+            .expect("a client");
         let client = client.with_stdio(launcher).with_changes(changes.clone()).with_interceptors(Does::all());
         let world = Self { folder, client, changes };
         let made = std::process::Command::new("mkfifo").arg(world.at("life")).status().expect("mkfifo");

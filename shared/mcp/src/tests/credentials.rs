@@ -22,7 +22,8 @@ impl Secrets for Vars {
 }
 
 fn client_with(name: &'static str, value: String) -> Client {
-    Client::new(Arc::new(Vars(HashMap::from([(name, value)]))), Egress::machine()).expect("a client")
+    Client::new(Arc::new(Vars(HashMap::from([(name, value)]))), Egress::machine(), token_ports())
+        .expect("a client")
 }
 
 /// User info, query, header by variable and header by literal, all with a canary.

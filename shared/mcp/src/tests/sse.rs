@@ -99,7 +99,8 @@ async fn the_endpoint_is_of_the_same_origin_or_nothing_is_sent() {
 #[tokio::test]
 async fn the_egress_rule_holds_for_the_stream() {
     let host = SsePeer::default().start().await;
-    let client = Client::new(Arc::new(NoSecrets), Egress::cloud("", None).unwrap()).expect("a client");
+    let client =
+        Client::new(Arc::new(NoSecrets), Egress::cloud("", None).unwrap(), token_ports()).expect("a client");
     let error = call(&client, &sse(&host.url), LONG).await.expect_err("refused");
     assert_eq!(error.fault, CallFault::Config, "{error}");
     assert!(host.seen().is_empty());

@@ -37,7 +37,7 @@ async fn reach(mut fields: Value, caller: &Caller) -> Result<Seen, CallError> {
     let host = host().await;
     fields["type"] = json!("http");
     fields["url"] = json!(host.url);
-    let client = Client::new(Arc::new(Vars), Egress::machine()).expect("a client");
+    let client = Client::new(Arc::new(Vars), Egress::machine(), token_ports()).expect("a client");
     let answer = client.call_tool(&entry(fields), caller, tool("echo", json!({})), LONG).await;
     match answer {
         Ok(_) => Ok(host.seen().into_iter().find(|seen| seen.what() == "tools/call").expect("the call")),
@@ -205,7 +205,7 @@ async fn vector_57_a_submit_carries_the_requests_credential_and_a_status_does_no
         "headers_from_context": {"headers": {"X-A": "KEY_A"}},
     }));
     let driver = OrdinaryTools::new(
-        Arc::new(Client::new(Arc::new(Vars), Egress::machine()).expect("a client")),
+        Arc::new(Client::new(Arc::new(Vars), Egress::machine(), token_ports()).expect("a client")),
         Arc::new(Vars),
     );
     let data = json!({"submit_tool": "submit", "status_tool": "status", "cancel_tool": "cancel"});
@@ -243,7 +243,7 @@ async fn no_text_repeats_what_a_user_or_a_request_brought() {
         "user_auth": {"header": "X-User", "users": {"local:default": "Bearer canary-user1"}},
         "headers_from_context": {"headers": {"X-A": "KEY_A"}},
     }));
-    let client = Arc::new(Client::new(Arc::new(Vars), Egress::machine()).expect("a client"));
+    let client = Arc::new(Client::new(Arc::new(Vars), Egress::machine(), token_ports()).expect("a client"));
     let brings = with_secrets(&[("KEY_A", "canary-used2"), ("KEY_B", "canary-unused3")]);
     let error = client.call_tool(&server, &brings, tool("echo", json!({})), LONG).await.expect_err("refused");
     let driver = OrdinaryTools::new(client, Arc::new(Vars));

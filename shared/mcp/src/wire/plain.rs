@@ -12,10 +12,6 @@ use crate::target::Target;
 pub(super) const MAX_PLAIN_BYTES: usize = 256 * 1024;
 const FORM: HeaderValue = HeaderValue::from_static("application/x-www-form-urlencoded");
 
-#[cfg_attr(
-    not(test),
-    expect(dead_code, reason = "the token requests of the OAuth credentials come with them")
-)]
 /// An answer of any status. The body may hold credentials, so there is no `Debug`.
 pub(crate) struct Plain {
     pub(crate) status: StatusCode,
@@ -23,10 +19,6 @@ pub(crate) struct Plain {
     pub(crate) body: Vec<u8>,
 }
 
-#[cfg_attr(
-    not(test),
-    expect(dead_code, reason = "the token requests of the OAuth credentials come with them")
-)]
 impl Wire {
     /// Sends `fields` as a form to the target's URL, with its headers. It is sent at most once.
     pub(crate) async fn form(&self, target: &Target, fields: &[(&str, &str)]) -> Result<Plain, Failure> {

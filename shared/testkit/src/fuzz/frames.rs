@@ -18,6 +18,8 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::Runtime;
 use tokio::task::JoinSet;
 
+use crate::fixture::token_ports;
+
 /// Far longer than any answer here takes: the server has ended its stream by then.
 const LIMIT: Duration = Duration::from_secs(20);
 /// Stands for the id of the request, which the input cannot know.
@@ -69,7 +71,8 @@ impl Stage {
             let entry = json!({"mcpServers": {"peer": {"type": "http", "url": url}}});
             let document = Document::parse(entry).expect("a valid config");
             let server = document.server("peer").expect("the server").clone();
-            let client = Client::new(Arc::new(NoSecrets), Egress::machine()).expect("a client");
+            let client =
+                Client::new(Arc::new(NoSecrets), Egress::machine(), token_ports()).expect("a client");
             (client.with_peers(Arc::new(Newest)), server)
         });
         Self { runtime, client, server, script, _serving: serving }

@@ -10,6 +10,7 @@ use pudu_app::ports::{Caller, McpClient, ToolCall};
 use pudu_config::{Document, NoSecrets, Server};
 use pudu_domain::{ThreadId, ThreadKey, UserId};
 use pudu_mcp::{Client, Egress};
+use pudu_testkit::fixture::token_ports;
 use rmcp::ServiceExt;
 use rmcp::model::{
     CallToolRequestParams, ClientCapabilities, ClientConfig, Implementation, ServerCapabilities,
@@ -54,7 +55,7 @@ impl Pudu {
             .map_err(|problems| anyhow::anyhow!("{problems:?}"))?;
         let server = document.server("echo").context("the server is configured")?.clone();
         let thread = ThreadKey { user: UserId::parse("local:default")?, thread: ThreadId::parse("bench")? };
-        let client = Client::new(Arc::new(NoSecrets), Egress::machine())?;
+        let client = Client::new(Arc::new(NoSecrets), Egress::machine(), token_ports())?;
         Ok(Self { client, server, caller: Caller::of(thread) })
     }
 }

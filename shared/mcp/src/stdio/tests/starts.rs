@@ -105,7 +105,12 @@ async fn vector_5_an_entry_that_cannot_be_started_is_a_config_fault_that_names_t
 #[tokio::test]
 async fn without_a_launcher_stdio_is_off_and_says_so() {
     let world = World::new();
-    let bare = Client::new(Arc::new(pudu_config::NoSecrets), Egress::machine()).expect("a client");
+    let bare = Client::new(
+        Arc::new(pudu_config::NoSecrets),
+        Egress::machine(),
+        pudu_testkit::fixture::token_ports(),
+    )
+    .expect("a client");
     let error = bare.list_tools(&world.peer(), LONG).await.expect_err("a refusal");
     assert_eq!(error.fault, CallFault::Config);
     assert!(error.message.contains("starting processes is off here"), "{error}");

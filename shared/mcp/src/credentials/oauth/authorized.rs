@@ -1,0 +1,65 @@
+//! The interceptor that sends a server's token, and once another one when the server does not take it.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use async_trait::async_trait;
+use pudu_app::ports::CallError;
+use secrecy::{ExposeSecret, SecretString};
+use serde_json::Value;
+
+use super::{Bearer, Keeper, Wanted};
+use crate::interceptor::{Interceptor, Next, Request};
+
+const HEADER: &str = "Authorization";
+
+/// What the transport saw of the last attempt: the `Authorization` that a 401 came for. A later interceptor may have
+/// replaced ours, and then its credential was refused, not the token.
+#[derive(Debug, Default)]
+pub(crate) struct Watch(Mutex<Option<SecretString>>);
+
+/// The outermost link of a call to a server with OAuth.
+pub(crate) struct Authorized<'a> {
+    pub(crate) keeper: &'a Arc<Keeper>,
+    pub(crate) wanted: Arc<Wanted>,
+    pub(crate) watch: &'a Watch,
+}
+
+impl Watch {
+    /// Notes that these headers were answered with 401, or with something else.
+    pub(crate) fn saw(&self, status: Option<u16>, sent: Option<&http::HeaderValue>) {
+        let refused = sent.filter(|_| status == Some(401)).and_then(|value| value.to_str().ok());
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = refused.map(SecretString::from);
+    }
+
+    /// Whether this token is what the server has just refused.
+    pub(crate) fn refused(&self, bearer: &Bearer) -> bool {
+        let refused = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        refused.as_ref().is_some_and(|sent| sent.expose_secret() == bearer.header.expose_secret())
+    }
+}
+
+impl Authorized<'_> {
+    async fn bearer(&self, server: &str) -> Result<Bearer, CallError> {
+        self.keeper.bearer(&self.wanted).await.map_err(|error| error.of(server))
+    }
+}
+
+#[async_trait]
+impl Interceptor for Authorized<'_> {
+    async fn intercept(&self, mut request: Request<'_>, next: Next<'_>) -> Result<Value, CallError> {
+        let server = &request.server.name;
+        let bearer = self.bearer(server).await?;
+        request.headers.set(HEADER, bearer.header.clone());
+        let answer = next.call(request.clone()).await;
+        // 401 is said before anything is done, so the call may be sent again; once, and only with another token.
+        if answer.is_ok()
+            || !self.watch.refused(&bearer)
+            || !self.keeper.rejected(&self.wanted, &bearer).await
+        {
+            return answer;
+        }
+        let Ok(another) = self.bearer(server).await else { return answer };
+        request.headers.set(HEADER, another.header);
+        next.call(request).await
+    }
+}
