@@ -28,6 +28,12 @@ impl HandClock {
     pub fn advance(&self, by: Duration) {
         self.0.send_modify(|now| *now = *now + by);
     }
+
+    /// Sets the clock back, as an operator or a time server does.
+    pub fn turn_back(&self, by: Duration) {
+        self.0
+            .send_modify(|now| *now = Timestamp::from_millis(0) + now.since(Timestamp::from_millis(0) + by));
+    }
 }
 
 #[async_trait]

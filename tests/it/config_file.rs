@@ -1,6 +1,7 @@
 //! The config in a file of the operator: read, watched and written through the same door as the one in the table.
 
 use std::fs;
+use std::time::Duration;
 
 use acceptance::{Answer, World, request, send};
 use http::{Method, header};
@@ -143,4 +144,26 @@ async fn vector_61_a_put_with_a_duplicate_role_leaves_the_file_as_it_is() {
     let stdio = json!({"mcp_servers": {"mine": {"command": "sh"}}});
     world.call(Method::PUT, CONFIG, Some(&stdio)).await.refused(400);
     assert_eq!(fs::read(world.config_file()).unwrap(), before);
+}
+
+#[tokio::test]
+async fn who_is_told_to_read_again_reads_what_is_there_without_waiting() {
+    let world = world().await;
+    let (read, shown) = (etag(&world).await, world.get(CONFIG).await);
+    let mut config = stored(&world);
+    config["mcpServers"]["shown"]["description"] = json!("by hand");
+    fs::write(world.config_file(), config.to_string()).unwrap();
+    assert_eq!(etag(&world).await, read, "a look may be a second old");
+    put_over(&world, &read, &shown).await.expect(412);
+    assert_eq!(world.get(CONFIG).await["mcp_servers"]["shown"]["description"], "by hand");
+    put_over(&world, &etag(&world).await, &shown).await.expect(200);
+}
+
+#[tokio::test]
+async fn a_clock_that_is_set_back_does_not_keep_an_old_config() {
+    let world = world().await;
+    assert!(tools(&world).await.contains(&"shown_echo".to_owned()));
+    world.clock.turn_back(Duration::from_secs(3600));
+    edit(&world, |config| config["mcpServers"]["shown"]["enabled"] = json!(false));
+    assert_eq!(tools(&world).await, Vec::<String>::new());
 }

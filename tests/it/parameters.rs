@@ -258,3 +258,23 @@ async fn what_cannot_be_read_is_logged_with_its_name_and_no_value() {
     assert!(line.contains("grant it ssm:GetParameters") && line.contains("AccessDenied"), "{line}");
     assert!(!text.contains("canary-of-the-parameters"));
 }
+
+#[tokio::test]
+async fn a_clock_that_is_set_back_keeps_neither_a_value_nor_a_rest() {
+    let cloud = Cloud::new().await;
+    cloud.put("TOKEN", "old");
+    cloud.warm(["TOKEN"]).await;
+    cloud.is("TOKEN", "old");
+    cloud.clock.turn_back(Duration::from_secs(3600));
+    cloud.put("TOKEN", "new");
+    cloud.warm(["TOKEN"]).await;
+    cloud.is("TOKEN", "new");
+    cloud.store.down(true);
+    cloud.warm(["OTHER"]).await;
+    assert_eq!(cloud.resolved("OTHER"), Err(unread("OTHER")));
+    cloud.store.down(false);
+    cloud.put("OTHER", "sek");
+    cloud.clock.turn_back(Duration::from_secs(3600));
+    cloud.warm(["OTHER"]).await;
+    cloud.is("OTHER", "sek");
+}

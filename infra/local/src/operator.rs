@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 /// Where a config is imported.
 pub(crate) const IMPORT: &str = "/operator/config";
 /// Largest config, in bytes.
-const MAX_CONFIG: usize = 16 * 1024 * 1024;
+pub(crate) const MAX_CONFIG: usize = 16 * 1024 * 1024;
 
 /// The operator's door.
 #[derive(Clone)]

@@ -104,6 +104,8 @@ impl Configs {
         let now = self.clock.now();
         let (known, changes) = self.known();
         if let Some((checked, current)) = &known
+            // A clock that was set back must not keep it for as long as it was set back.
+            && *checked <= now
             && now.since(*checked) < FRESH_FOR
         {
             return Ok(Arc::clone(current));

@@ -10,18 +10,16 @@ use crate::setting::is_reference;
 
 /// Other spellings of the type `http`.
 const HTTP: &[&str] = &["streamable-http", "streamable_http", "streamableHttp", "streamableHTTP"];
+/// Where Visual Studio Code has its servers.
+pub(crate) const FOREIGN_SERVERS: &str = "servers";
 /// Where other clients put variables.
 const WITH_VARIABLES: &[&str] = &["command", "args", "env", "url", "headers"];
 
 /// A config of another client in our words, and a note for everything that was changed.
 /// Errors: it is not an object, has no server map, or has two.
 pub fn adopt(raw: Value) -> Result<(Value, Vec<Problem>), Problem> {
-    if raw.is_object() && raw.get(SERVERS).is_none() && raw.get("mcp_servers").is_none() {
-        let path = Path::default().key(SERVERS);
-        return Err(Problem::new(Kind::Shape, &path, "is missing: there is nothing to import"));
-    }
-    let mut raw = with_canonical_name(raw)?;
     let mut notes = Vec::new();
+    let mut raw = with_canonical_name(adopt_servers(raw, &mut notes)?)?;
     for (name, entry) in raw.get_mut(SERVERS).and_then(Value::as_object_mut).into_iter().flatten() {
         if let Some(entry) = entry.as_object_mut() {
             let path = Path::default().key(SERVERS).key(name);
@@ -35,6 +33,23 @@ pub fn adopt(raw: Value) -> Result<(Value, Vec<Problem>), Problem> {
         }
     }
     Ok((raw, notes))
+}
+
+/// One editor's file has its servers under another name.
+fn adopt_servers(raw: Value, notes: &mut Vec<Problem>) -> Result<Value, Problem> {
+    let Value::Object(map) = raw else { return Ok(raw) };
+    if [SERVERS, "mcp_servers"].iter().any(|name| map.contains_key(*name)) {
+        return Ok(Value::Object(map));
+    }
+    if !map.get(FOREIGN_SERVERS).is_some_and(Value::is_object) {
+        let path = Path::default().key(SERVERS);
+        return Err(Problem::new(Kind::Shape, &path, "is missing: there is nothing to import"));
+    }
+    let path = Path::default().key(FOREIGN_SERVERS);
+    notes.push(note(&path, "is another client's name for 'mcpServers', which was written instead"));
+    let named =
+        |(key, value)| if key == FOREIGN_SERVERS { (SERVERS.to_owned(), value) } else { (key, value) };
+    Ok(Value::Object(map.into_iter().map(named).collect()))
 }
 
 /// Other clients mean Streamable HTTP by a URL; the reference means stdio by a missing type.
@@ -64,12 +79,13 @@ fn adopt_disabled(entry: &mut Map<String, Value>, path: &Path, notes: &mut Vec<P
     }
 }
 
-/// `${NAME}` as a whole value is `$NAME` here. Inside a value there are no variables.
+/// `${NAME}` or `${env:NAME}` as a whole value is `$NAME` here. Inside a value there are no variables.
 fn adopt_variables(value: &mut Value, path: &mut Path, notes: &mut Vec<Problem>) {
     match value {
         Value::String(text) => {
             let inner = text.strip_prefix("${").and_then(|rest| rest.strip_suffix('}'));
-            let reference = inner.map(|name| format!("${name}")).filter(|reference| is_reference(reference));
+            let name = inner.map(|inner| inner.strip_prefix("env:").unwrap_or(inner));
+            let reference = name.map(|name| format!("${name}")).filter(|reference| is_reference(reference));
             if let Some(reference) = reference {
                 *text = reference;
                 notes.push(note(path, "was a variable in braces; it was written without them"));

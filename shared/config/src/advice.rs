@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use crate::adopt::FOREIGN_SERVERS;
 use crate::document::{Document, SERVERS};
 use crate::path::{Path, Step};
 use crate::problem::{Kind, Problem};
@@ -13,10 +14,19 @@ use crate::setting::{Reading, Secrets, read};
 /// The fields of an entry in which `$VAR` is resolved.
 const WITH_VARIABLES: &[&str] = &["command", "args", "env", "cwd", "url", "headers", "oauth", "user_auth"];
 
-/// Warnings about the enabled servers of a config: one that cannot be connected to, a variable that `secrets` does not
+/// Warnings about a config that has its servers under another name, and about the enabled servers of one: one that cannot be connected to, a variable that `secrets` does not
 /// have, and a time limit that a call in the background does not get, because it ends after `longest_call`.
 pub fn advise(document: &Document, secrets: &dyn Secrets, longest_call: Duration) -> Vec<Problem> {
     let mut warnings = Vec::new();
+    if document.servers().is_empty()
+        && document.expose_raw().get(FOREIGN_SERVERS).is_some_and(Value::is_object)
+    {
+        let path = Path::default().key(FOREIGN_SERVERS);
+        warnings.push(warning(
+            &path,
+            "is not read: servers are in 'mcpServers'; `pudu config import` takes it for that",
+        ));
+    }
     for server in document.servers().iter().filter(|server| server.enabled) {
         let mut path = Path::default().key(SERVERS).key(&server.name);
         let entry = document.expose_raw().get(SERVERS).and_then(|servers| servers.get(&server.name));

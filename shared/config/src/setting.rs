@@ -53,7 +53,9 @@ pub enum ResolveError {
     )]
     Reserved,
     /// The text after `$` is not a variable name. It is not shown: it may be a password.
-    #[error("the value begins with $ but names no variable; write $$ for a literal dollar sign")]
+    #[error(
+        "the value begins with $ but names no variable; write $NAME without braces, or $$ for a literal dollar sign"
+    )]
     Malformed,
 }
 

@@ -11,12 +11,15 @@ const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// The JSON of a file. The problem says where it breaks and repeats nothing of it.
 pub fn parse_text(bytes: &[u8]) -> Result<Value, Problem> {
-    let bytes = bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes);
-    serde_json::from_slice(bytes).map_err(|error| {
+    serde_json::from_slice(without_mark(bytes)).map_err(|error| {
         let what = if error.is_eof() { "it ends too early" } else { "a syntax error" };
         let message = format!("is not JSON: {what} at line {}, column {}", error.line(), error.column());
         Problem::new(Kind::Shape, &Path::default(), message)
     })
+}
+
+pub(crate) fn without_mark(bytes: &[u8]) -> &[u8] {
+    bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes)
 }
 
 impl Document {

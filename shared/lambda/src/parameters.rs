@@ -72,10 +72,14 @@ impl ParameterVault {
     /// The names that must be read, and whether one of them was never read.
     fn due(&self, names: &BTreeSet<String>, now: Timestamp) -> (Vec<String>, bool) {
         self.with_known(|known| {
+            // What is from the future was read before the clock was set back.
             let stale = |name: &&String| {
-                known.values.get(*name).is_none_or(|value| now.since(value.read) >= FRESH_FOR)
+                let value = known.values.get(*name);
+                value.is_none_or(|value| value.read > now || now.since(value.read) >= FRESH_FOR)
             };
-            let awake = |name: &&String| known.resting.get(*name).is_none_or(|until| *until <= now);
+            let awake = |name: &&String| {
+                known.resting.get(*name).is_none_or(|until| *until <= now || *until > now + REST)
+            };
             let due: Vec<String> = names.iter().filter(stale).filter(awake).cloned().collect();
             let missing = due.iter().any(|name| !known.values.contains_key(name));
             (due, missing)

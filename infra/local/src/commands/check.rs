@@ -1,16 +1,18 @@
 //! `pudu config check`: what is wrong with a file, and what will not work although it is not wrong. Needs no Pudu.
 
-use std::fs;
+use std::fs::File;
+use std::io::Read;
 use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context, bail};
 use pudu_app::deadline::Deadline;
-use pudu_config::{Document, Examined, Problem, Secrets, advise, parse_text};
+use pudu_config::{Document, Examined, Problem, Secrets, advise, parse_text, repeated_keys};
 use pudu_domain::Timestamp;
 use serde_json::Value;
 
 use crate::house::LEASE;
+use crate::operator::MAX_CONFIG;
 use crate::say;
 use crate::secrets::EnvSecrets;
 
@@ -45,15 +47,29 @@ pub(super) struct Checked {
     pub(super) document: Option<Document>,
 }
 
-/// The JSON of `file`, or the one problem of a file that has none.
-pub(super) fn read(file: &Path) -> anyhow::Result<Result<Value, Problem>> {
-    let bytes = fs::read(file).with_context(|| format!("{} cannot be read", file.display()))?;
-    Ok(parse_text(&bytes))
+/// What a file says.
+pub(super) struct Text {
+    /// Its JSON, or the one problem of a file that has none.
+    pub(super) raw: Result<Value, Problem>,
+    /// What its JSON no longer tells.
+    pub(super) warnings: Vec<Problem>,
+}
+
+/// Reads `file`, unless it is larger than a config can be.
+pub(super) fn read(file: &Path) -> anyhow::Result<Text> {
+    let mut bytes = Vec::new();
+    // Not by its length, which pipes and devices do not have.
+    let read = File::open(file).and_then(|open| open.take(MAX_CONFIG as u64 + 1).read_to_end(&mut bytes));
+    read.with_context(|| format!("{} cannot be read", file.display()))?;
+    if bytes.len() > MAX_CONFIG {
+        bail!("{} is larger than {} MiB, which no config may be", file.display(), MAX_CONFIG >> 20);
+    }
+    Ok(Text { raw: parse_text(&bytes), warnings: repeated_keys(&bytes) })
 }
 
 /// Judges a config by its own words and by what `secrets` has.
-pub(super) fn judge(raw: Result<Value, Problem>, secrets: &dyn Secrets) -> Checked {
-    let examined = match raw {
+pub(super) fn judge(text: Text, secrets: &dyn Secrets) -> Checked {
+    let examined = match text.raw {
         Ok(raw) => Document::examine(raw),
         Err(problem) => Examined { document: Err(vec![problem]), warnings: Vec::new() },
     };
@@ -61,7 +77,8 @@ pub(super) fn judge(raw: Result<Value, Problem>, secrets: &dyn Secrets) -> Check
         Ok(document) => (Some(document), Vec::new()),
         Err(problems) => (None, problems),
     };
-    let mut warnings = examined.warnings;
+    let mut warnings = text.warnings;
+    warnings.extend(examined.warnings);
     if let Some(document) = &document {
         warnings.extend(advise(document, secrets, longest_call()));
     }

@@ -7,7 +7,7 @@ use anyhow::bail;
 use http::Method;
 use pudu_config::adopt;
 
-use super::check::{self, Checked, judge};
+use super::check::{self, Checked, Text, judge};
 use super::{Question, ask, succeeded};
 use crate::cli::{ImportArgs, SourceArgs};
 use crate::operator::{IMPORT, Imported};
@@ -24,11 +24,12 @@ pub async fn import(args: &ImportArgs) -> anyhow::Result<()> {
 
 /// Stores the file; the lines to be printed.
 pub(super) async fn imported(args: &ImportArgs) -> anyhow::Result<Vec<String>> {
-    let (mut lines, raw) = match check::read(&args.file)?.and_then(adopt) {
+    let Text { raw, warnings } = check::read(&args.file)?;
+    let (mut lines, raw) = match raw.and_then(adopt) {
         Ok((raw, notes)) => (notes.iter().map(|note| format!("note: {note}")).collect(), Ok(raw)),
         Err(problem) => (Vec::new(), Err(problem)),
     };
-    let Checked { lines: findings, document, .. } = judge(raw, &EnvSecrets);
+    let Checked { lines: findings, document, .. } = judge(Text { raw, warnings }, &EnvSecrets);
     lines.extend(findings);
     let Some(document) = document else {
         bail!("{} was not imported\n{}", args.file.display(), lines.join("\n"));

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use async_trait::async_trait;
 use pudu_app::chain::Chain;
 use pudu_app::ports::{ConfigError, ConfigSource, Loaded, Version};
-use pudu_config::{Document, Problem, parse_text};
+use pudu_config::{Document, Problem, parse_text, repeated_keys};
 
 use super::signature::{self, Signature};
 use super::write::{self, Steps};
@@ -19,7 +19,7 @@ pub struct FileSource(Arc<Inner>);
 struct Inner {
     path: PathBuf,
     steps: Steps,
-    /// Held for the whole of a reading or writing: the process's own writers take turns by it.
+    /// Held for the whole of a reading or writing. Writers, this process's own too, take turns by the lock file.
     state: Mutex<State>,
 }
 
@@ -93,7 +93,10 @@ impl Inner {
                     return Ok(good);
                 }
                 match self.parse(&bytes) {
-                    Ok(document) => return Ok(state.take(signature, document)),
+                    Ok(document) => {
+                        warn(&repeated_keys(&bytes));
+                        return Ok(state.take(signature, document));
+                    }
                     Err(fault) => fault,
                 }
             }
@@ -109,10 +112,11 @@ impl Inner {
     }
 
     fn replace(&self, over: &Version, document: Document) -> Result<Option<Version>, ConfigError> {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let failed = self.failed("written");
         let target = write::target(&self.path).map_err(&failed)?;
+        // Before the state: whoever only reads does not wait for what another process does with the lock.
         let _lock = write::lock(&target).map_err(&failed)?;
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let known = state.good.as_ref().filter(|good| good.loaded.version == *over);
         match signature::read(&target) {
             Ok((signature, _)) if known.is_some_and(|good| good.signature == signature) => {}
@@ -149,14 +153,18 @@ impl Inner {
 impl State {
     /// From now on `document` is in force.
     fn take(&mut self, signature: Signature, document: Document) -> Arc<Good> {
-        for warning in document.warnings() {
-            tracing::warn!(problem = %warning, "the config file says what is used in another way than written");
-        }
+        warn(document.warnings());
         self.number += 1;
         let version = Version { number: self.number, mark: signature.mark() };
         let good = Arc::new(Good { signature, loaded: Loaded { version, document } });
         self.said = None;
         self.good = Some(Arc::clone(&good));
         good
+    }
+}
+
+fn warn(warnings: &[Problem]) {
+    for warning in warnings {
+        tracing::warn!(problem = %warning, "the config file says what is used in another way than written");
     }
 }

@@ -33,11 +33,15 @@ impl Configs {
     /// `read`, if the caller names one.
     pub async fn put(&self, incoming: &Value, read: Option<&str>) -> Result<Arc<Current>, PutError> {
         for _ in 0..TRIES {
+            let (now, (_, changes)) = (self.clock.now(), self.known());
             // Never from the cache: a change is made to what is stored now.
             let stored = self.source.load().await?;
             if read.is_some() {
                 let key = self.keys.current().await.map_err(ConfigError::from)?;
                 if read != Some(key.etag(&stored.document).as_str()) {
+                    // Who is told to read again must not get from the cache what is old.
+                    let stored = Current::new(stored.version, stored.document, &key);
+                    self.remember(now, changes, &Arc::new(stored));
                     return Err(PutError::Changed);
                 }
             }

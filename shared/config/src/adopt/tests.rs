@@ -46,21 +46,30 @@ fn other_words_of_other_clients_become_ours() {
     assert_eq!(entry, json!({"command": "c", "disabled": true, "enabled": false}));
     assert_eq!(notes, ["mcpServers.a.enabled"]);
     let (entry, notes) = adopted(json!({
-        "command": "c", "env": {"A": "${TOKEN}", "B": "x ${TOKEN}", "C": "${TOKEN", "D": "${input:x}", "E": "${AWS_X}"},
+        "command": "c", "env": {"A": "${TOKEN}", "B": "x ${TOKEN}", "C": "${TOKEN", "D": "${input:x}", "E": "${AWS_X}", "F": "${env:KEY}"},
         "args": ["${DIR}"], "headers": {"H": "${KEY}"}, "note": "${N}",
     }));
     assert_eq!(
         entry["env"],
-        json!({"A": "$TOKEN", "B": "x ${TOKEN}", "C": "${TOKEN", "D": "${input:x}", "E": "${AWS_X}"})
+        json!({"A": "$TOKEN", "B": "x ${TOKEN}", "C": "${TOKEN", "D": "${input:x}", "E": "${AWS_X}", "F": "$KEY"})
     );
     assert_eq!((&entry["args"][0], &entry["headers"]["H"]), (&json!("$DIR"), &json!("$KEY")));
     assert_eq!(entry["note"], "${N}");
-    assert_eq!(notes, ["mcpServers.a.args[0]", "mcpServers.a.env.A", "mcpServers.a.headers.H"]);
+    assert_eq!(
+        notes,
+        ["mcpServers.a.args[0]", "mcpServers.a.env.A", "mcpServers.a.env.F", "mcpServers.a.headers.H"]
+    );
 }
 
 #[test]
 fn a_file_without_servers_is_refused_and_the_alias_is_taken() {
-    for raw in [json!({}), json!({"servers": {}}), json!([]), json!({"mcpServers": {}, "mcp_servers": {}})] {
+    for raw in [
+        json!({}),
+        json!({"servers": []}),
+        json!({"server": {}}),
+        json!([]),
+        json!({"mcpServers": {}, "mcp_servers": {}}),
+    ] {
         assert_eq!(adopt(raw).unwrap_err().kind, Kind::Shape);
     }
     let (raw, notes) = adopt(json!({"mcp_servers": {"a": {"url": "https://h"}}, "x": 1})).unwrap();
@@ -77,4 +86,16 @@ fn vector_8_what_is_pudus_own_is_imported_as_it_is() {
     assert_eq!((adopted.to_string(), notes), (raw.to_string(), vec![]));
     let routing = Document::parse(adopted).unwrap().server("a").unwrap().effective_routing("t");
     assert_eq!((routing.priority, routing.keywords), (100, vec!["a".to_owned()]));
+}
+
+#[test]
+fn an_editor_that_calls_its_servers_servers_is_understood() {
+    let (raw, notes) =
+        adopt(json!({"inputs": [], "servers": {"a": {"type": "http", "url": "https://h"}}, "x": 1})).unwrap();
+    let expected = json!({"inputs": [], "mcpServers": {"a": {"type": "http", "url": "https://h"}}, "x": 1});
+    assert_eq!(raw.to_string(), expected.to_string());
+    assert_eq!(notes.iter().map(|note| note.path.as_str()).collect::<Vec<_>>(), ["servers"]);
+    // Beside our own name it is an extra like any other.
+    let own = json!({"mcpServers": {}, "servers": {"a": {"url": "https://h"}}});
+    assert_eq!(adopt(own.clone()).unwrap(), (own, vec![]));
 }

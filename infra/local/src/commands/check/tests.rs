@@ -1,5 +1,7 @@
 //! What is said about a file.
 
+use std::fs;
+
 use pudu_config::NoSecrets;
 use serde_json::json;
 
@@ -68,4 +70,29 @@ fn what_is_no_json_or_no_file_is_told() {
     assert!(check(&path).is_err());
     let missing = check(&folder.path().join("none.json")).unwrap_err();
     assert!(missing.to_string().contains("none.json cannot be read"), "{missing}");
+}
+
+#[test]
+fn what_a_file_says_twice_or_under_another_name_is_told() {
+    let (_folder, path) =
+        file(r#"{"mcpServers": {"a": {"command": "CANARY"}, "a": {"command": "c"}}, "servers": {"b": {}}}"#);
+    let checked = judge(read(&path).unwrap(), &NoSecrets);
+    assert_eq!(
+        checked.lines,
+        ["warning: mcpServers.a: stands here more than once; only the last one counts"]
+    );
+    let (_folder, path) = file(r#"{"servers": {"b": {}}}"#);
+    let checked = judge(read(&path).unwrap(), &NoSecrets);
+    assert!(
+        checked.lines.len() == 1 && checked.lines[0].starts_with("warning: servers: is not read"),
+        "{checked:?}"
+    );
+}
+
+#[test]
+fn a_file_that_is_too_large_is_not_read_to_its_end() {
+    let (_folder, path) = file("{}");
+    fs::File::options().write(true).open(&path).unwrap().set_len(1 << 34).unwrap();
+    let error = check(&path).unwrap_err().to_string();
+    assert!(error.ends_with("config.json is larger than 16 MiB, which no config may be"), "{error}");
 }

@@ -134,7 +134,7 @@ async fn what_is_not_valid_or_masked_is_refused_whole() {
         ),
         (json!({"mcpServers": {"a": {"url": "https://***@h/mcp"}}}), "holds the placeholder ***"),
         (json!({"mcpServers": {"a": {"enabled": "maybe"}}}), "mcpServers.a.enabled"),
-        (json!({"servers": {"a": {}}}), "mcpServers: is missing: there is nothing to import"),
+        (json!({"server": {"a": {}}}), "mcpServers: is missing: there is nothing to import"),
         (json!([1]), "must be an object"),
     ] {
         let args = args(&folder, &config);

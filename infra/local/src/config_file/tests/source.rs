@@ -7,10 +7,11 @@ use pudu_app::ports::{ConfigError, ConfigSource};
 use pudu_config::Document;
 use serde_json::{Value, json};
 use tempfile::TempDir;
+use tokio::time::timeout;
 
 use super::super::FileSource;
 use super::super::signature::{read, read_with};
-use super::super::write::Steps;
+use super::super::write::{Steps, lock};
 
 const NAME: &str = "extensions_config.json";
 
@@ -168,6 +169,25 @@ async fn two_processes_write_one_after_the_other_and_one_of_them_merges_again() 
     let (one, two) = tokio::join!(first.replace(&seen, &one), second.replace(&also_seen, &two));
     let written = [one.unwrap(), two.unwrap()].into_iter().flatten().count();
     assert_eq!(written, 1, "the other one is told to read again");
+}
+
+#[tokio::test]
+async fn a_lock_that_another_process_keeps_holds_up_writers_and_no_reader() {
+    let (_folder, source) = file(&with_servers(&["a"]));
+    let version = source.version().await.unwrap();
+    let held = lock(source.path()).unwrap();
+    let document = Document::parse(with_servers(&["b"])).unwrap();
+    let reading = async {
+        // Often enough that the writer has come to the lock long before the last one.
+        for _ in 0..200 {
+            let read = timeout(Duration::from_secs(20), source.version()).await;
+            assert_eq!(read.expect("a reader waits for the lock").unwrap(), version);
+        }
+        drop(held);
+    };
+    let (written, ()) = tokio::join!(source.replace(&version, &document), reading);
+    assert!(written.unwrap().is_some());
+    assert_eq!(names(&source).await, ["b"]);
 }
 
 #[tokio::test]
