@@ -2,20 +2,22 @@
 //! it, through [`pudu_mcp::Client`] as every caller makes them. `scripts/conformance client` runs it.
 //!
 //! The suite gives the server's URL as the last argument and, where a scenario needs more, a JSON object in the
-//! environment: credentials, or the calls to make. Credentials become the entry's `oauth` block. Its `token_url` is what an
-//! operator would look up in the server's published metadata and write down; Pudu itself is told and does not discover.
+//! environment: credentials, or the calls to make. Credentials become the entry's `oauth` block, without a `token_url`: the
+//! token endpoint is found by the server's own metadata.
 #![expect(clippy::print_stderr, reason = "the suite shows what a failed client said")]
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context;
-use pudu_app::ports::{Caller, Listing, McpClient, RawTool, ToolCall};
+use pudu_app::ports::{Caller, Clock, Listing, McpClient, RawTool, TokenPorts, ToolCall};
 use pudu_config::{Document, NoSecrets, Server};
 use pudu_domain::{ThreadId, ThreadKey, UserId};
+use pudu_lambda::clock::SystemClock;
 use pudu_lambda::env::{Process, Source};
+use pudu_lambda::random::OsRandom;
 use pudu_mcp::{Client, Egress};
-use pudu_testkit::fixture::token_ports;
+use pudu_testkit::{FakeTable, FixedKeys, Gate};
 use serde_json::{Map, Value, json};
 
 /// Longer than any scenario takes, shorter than the suite's own limit of 30 s.
@@ -29,8 +31,8 @@ async fn main() -> anyhow::Result<()> {
         Some(text) => serde_json::from_str(&text).context("MCP_CONFORMANCE_CONTEXT is JSON")?,
         None => json!({}),
     };
-    let server = entry(&url, &given).await?;
-    let client = Client::new(Arc::new(NoSecrets), Egress::machine(), token_ports())?;
+    let server = entry(&url, &given)?;
+    let client = Client::new(Arc::new(NoSecrets), Egress::machine(), tokens())?;
     let user = UserId::parse("local:default")?;
     let caller = Caller::of(ThreadKey { user, thread: ThreadId::parse("conformance")? });
 
@@ -51,50 +53,34 @@ async fn main() -> anyhow::Result<()> {
     Ok(())
 }
 
+/// Tokens for the time of one scenario, by the real clock: a token server compares it with an assertion's.
+fn tokens() -> TokenPorts {
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+    let store = FakeTable::new().store(Arc::clone(&clock), Gate::open());
+    TokenPorts { store: Arc::new(store), keys: Arc::new(FixedKeys), clock, random: Arc::new(OsRandom) }
+}
+
 /// The server as an operator registers it.
-async fn entry(url: &str, given: &Value) -> anyhow::Result<Server> {
+fn entry(url: &str, given: &Value) -> anyhow::Result<Server> {
     // Without credentials it is null, as an operator may write it.
-    let entry = json!({"type": "http", "url": url, "oauth": oauth(url, given).await?});
+    let entry = json!({"type": "http", "url": url, "oauth": oauth(given)});
     let document = Document::parse(json!({"mcpServers": {SERVER: entry}}))
         .map_err(|problems| anyhow::anyhow!("{problems:?}"))?;
     Ok(document.server(SERVER).context("the entry is there")?.clone())
 }
 
-/// The `oauth` block for the client's own credentials, where the scenario gives some and its token server takes them.
-async fn oauth(url: &str, given: &Value) -> anyhow::Result<Option<Value>> {
-    let Some(id) = given.get("client_id") else { return Ok(None) };
-    let http = reqwest::Client::builder().no_proxy().build()?;
-    let at = url::Url::parse(url)?;
-    let resource = metadata(&http, &at, "oauth-protected-resource").await?;
-    let issuer = resource.pointer("/authorization_servers/0").and_then(Value::as_str).context("an issuer")?;
-    let server = metadata(&http, &url::Url::parse(issuer)?, "oauth-authorization-server").await?;
-    let takes = |field: &str, wanted: &str| {
-        server.get(field).and_then(Value::as_array).is_some_and(|all| all.iter().any(|one| one == wanted))
-    };
-    if !takes("grant_types_supported", "client_credentials") {
-        return Ok(None);
-    }
+/// The `oauth` block for the client's own credentials, where the scenario gives some. Its token endpoint is found by the
+/// server's metadata, as for any entry without `token_url`.
+fn oauth(given: &Value) -> Option<Value> {
+    let id = given.get("client_id")?;
     let own = |field: &str| given.get(field).cloned().unwrap_or_default();
-    let secret = match given.get("private_key_pem") {
-        Some(key) => {
-            json!({"private_key_pem": key, "signing_algorithm": own("signing_algorithm"), "audience": issuer})
-        }
-        None => json!({"client_secret": own("client_secret")}),
-    };
-    let mut oauth = Map::from_iter([
-        ("token_url".to_owned(), server.get("token_endpoint").cloned().unwrap_or_default()),
-        ("grant_type".to_owned(), json!("client_credentials")),
-        ("client_id".to_owned(), id.clone()),
-    ]);
-    oauth.extend(secret.as_object().cloned().unwrap_or_default());
-    Ok(Some(Value::Object(oauth)))
-}
-
-/// A document of RFC 8414 or 9728: its path goes between host and the resource's own path.
-async fn metadata(http: &reqwest::Client, of: &url::Url, kind: &str) -> anyhow::Result<Value> {
-    let mut place = of.clone();
-    place.set_path(&format!("/.well-known/{kind}{}", of.path().trim_end_matches('/')));
-    Ok(http.get(place).send().await?.error_for_status()?.json().await?)
+    Some(match given.get("private_key_pem") {
+        Some(key) => json!({
+            "client_id": id, "token_endpoint_auth_method": "private_key_jwt",
+            "private_key": key, "signing_algorithm": own("signing_algorithm"),
+        }),
+        None => json!({"client_id": id, "client_secret": own("client_secret")}),
+    })
 }
 
 /// The calls that the scenario names, else each tool once.

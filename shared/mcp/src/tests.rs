@@ -18,6 +18,7 @@ mod sse;
 mod sse_peer;
 mod tiers;
 mod timeouts;
+mod traces;
 
 use std::sync::Arc;
 use std::time::Duration;

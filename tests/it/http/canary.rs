@@ -43,7 +43,7 @@ fn planted(live: &str, dead: &str) -> Planted {
             "type": "http", "url": with(dead, secret("off-user"), secret("off-parameter")), "enabled": false,
             "oauth": {
                 "token_url": "https://idp.example/token", "client_id": "me",
-                "client_secret": secret("oauth-secret"), "refresh_token": secret("oauth-refresh"),
+                "client_secret": secret("oauth-secret"), "refresh_token": secret("oauth-refresh"), "private_key": secret("oauth-key"),
             },
             "user_auth": {"users": {"someone": secret("user-auth")}},
         },
