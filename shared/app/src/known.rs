@@ -50,7 +50,7 @@ impl Known {
         let Some(known) = self.listings.peek(server).last else {
             return Err(violation(server, name, &misfit));
         };
-        let today = self.listings.again(server, &known, left).await?;
+        let today = self.listings.again(server, &known, left).await.map_err(|error| unsure(error, name))?;
         match today.tool(name).and_then(|tool| tool.misfit(result)) {
             Some(misfit) => Err(violation(server, name, &misfit)),
             None => Ok(()),
@@ -100,6 +100,17 @@ impl McpClient for Known {
     fn task_obstacle(&self, server: &Server) -> Option<String> {
         self.client.task_obstacle(server)
     }
+}
+
+/// Nobody can say whether the result breaks its promise. The call itself was executed, whatever the question met: a fault that
+/// says otherwise (`NotSent`, `Refused`) would make a caller forget a task that runs.
+fn unsure(error: CallError, tool: &str) -> CallError {
+    let message = format!(
+        "tool '{tool}' answered what does not fit its output schema as it was last listed, and the list could not be asked for \
+         again: {}",
+        error.message
+    );
+    CallError { fault: CallFault::Broken, message, ..error }
 }
 
 fn violation(server: &Server, tool: &str, misfit: &str) -> CallError {

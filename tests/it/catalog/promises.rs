@@ -87,11 +87,19 @@ async fn a_result_is_held_to_what_the_tool_declares_today() {
     assert_eq!(shop.asked(), 2);
     assert!(shop.call("s", "t").await.is_ok());
     assert_eq!(shop.asked(), 2, "that is known now");
-    // When the server cannot be asked, the result is not condemned, but it is not passed on either.
-    shop.says("s", Says::Fails("it broke"));
+    // When the server cannot be asked, the result is not condemned, but it is not passed on either. Nor does it count as a
+    // call that was not executed, however the question failed: it was.
     shop.answers(json!({"structuredContent": 7}));
-    shop.pass(20).await;
-    assert_eq!(shop.call("s", "t").await.unwrap_err().fault, CallFault::Broken);
+    for says in [Says::Fails("it broke"), Says::Unreachable, Says::Hangs] {
+        shop.says("s", says);
+        shop.pass(20).await;
+        let error = shop.call("s", "t").await.unwrap_err();
+        assert_eq!(error.fault, CallFault::Broken, "{error}");
+        assert!(
+            error.message.contains("'t'") && error.message.contains("could not be asked for again"),
+            "{error}"
+        );
+    }
 }
 
 /// A poll costs its server nothing but the poll.

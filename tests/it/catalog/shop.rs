@@ -23,6 +23,8 @@ pub(super) enum Says {
     Tools(Vec<Value>, Option<Duration>),
     /// That it is broken.
     Fails(&'static str),
+    /// Nothing: it cannot be reached.
+    Unreachable,
     /// Nothing.
     Hangs,
 }
@@ -55,6 +57,7 @@ impl McpClient for Lists {
         match says {
             Says::Tools(tools, ttl) => Ok(Listing { tools: tools.into_iter().map(raw).collect(), ttl }),
             Says::Fails(message) => Err(failed(CallFault::Broken, message)),
+            Says::Unreachable => Err(failed(CallFault::NotSent, "it cannot be reached")),
             Says::Hangs => {
                 self.clock.sleep(limit).await;
                 Err(failed(CallFault::Timeout, "it did not answer"))
