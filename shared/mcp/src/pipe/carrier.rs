@@ -59,6 +59,7 @@ impl Carrier {
                 self.desk.asking(request.id.clone(), by);
             }
             ClientJsonRpcMessage::Notification(note) => {
+                self.desk.telling();
                 if let ClientNotification::CancelledNotification(cancelled) = &note.notification
                     && let Some(id) = &cancelled.params.request_id
                 {

@@ -29,18 +29,27 @@ pub(super) enum Sorted {
     Skip(&'static str),
 }
 
-/// The requests that wait for an answer.
+/// What was said to the peer and may still be answered.
 #[derive(Debug, Default)]
-pub(super) struct Desk(HashMap<RequestId, By>);
+pub(super) struct Desk {
+    /// The requests that wait for an answer.
+    open: HashMap<RequestId, By>,
+    /// Notifications, which nobody may answer and many a server does.
+    told: usize,
+}
 
 impl Desk {
     pub(super) fn asking(&mut self, id: RequestId, by: By) {
-        self.0.insert(id, by);
+        self.open.insert(id, by);
+    }
+
+    pub(super) fn telling(&mut self) {
+        self.told += 1;
     }
 
     /// Nobody waits for it any more.
     pub(super) fn forget(&mut self, id: &RequestId) {
-        self.0.remove(id);
+        self.open.remove(id);
     }
 
     pub(super) fn sort(&mut self, redactor: &Redactor, message: Value) -> Sorted {
@@ -59,15 +68,20 @@ impl Desk {
     }
 
     /// The open request that `message` answers. A server that could not read a request cannot repeat its id: its error is
-    /// that of the only one that is open.
+    /// that of the only one that is open. But first it is that of a notification, which has no id either: a simple server
+    /// answers 'notifications/initialized' so, and then carries out the request that it would be taken for.
     fn asked(&mut self, message: &Value) -> Option<(RequestId, By)> {
         let id = match message.get("id") {
-            None | Some(Value::Null) if is_error(message) && self.0.len() == 1 => {
-                self.0.keys().next()?.clone()
+            None | Some(Value::Null) if is_error(message) && self.told > 0 => {
+                self.told -= 1;
+                return None;
+            }
+            None | Some(Value::Null) if is_error(message) && self.open.len() == 1 => {
+                self.open.keys().next()?.clone()
             }
             given => serde_json::from_value(given?.clone()).ok()?,
         };
-        self.0.remove_entry(&id)
+        self.open.remove_entry(&id)
     }
 }
 

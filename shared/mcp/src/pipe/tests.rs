@@ -247,6 +247,9 @@ async fn a_message_over_the_bound_ends_the_conversation_with_that_reason() {
 #[tokio::test]
 async fn errors_of_the_server_keep_their_code_and_their_text_for_the_request_that_they_answer() {
     let (session, mut far) = opened().await;
+    far.say(
+        &json!({"jsonrpc": "2.0", "id": null, "error": {"code": -32601, "message": "for the notification"}}),
+    );
     let peer = async {
         for id in [true, false] {
             let asked = far.next().await;
@@ -263,6 +266,21 @@ async fn errors_of_the_server_keep_their_code_and_their_text_for_the_request_tha
         assert_eq!((failure.fault, failure.code), (CallFault::Refused, Some(-32602)));
         assert!(failure.message.ends_with("which city?"), "{failure}");
     }
+}
+
+/// Many a server answers what it does not know, and 'notifications/initialized' has no id to repeat.
+#[tokio::test]
+async fn an_error_for_a_notification_is_not_taken_for_the_answer_to_a_request() {
+    let (session, mut far) = opened().await;
+    let peer = async {
+        let asked = far.next().await;
+        far.say(
+            &json!({"jsonrpc": "2.0", "id": null, "error": {"code": -32601, "message": "no such method"}}),
+        );
+        far.answer(&asked, &json!({"n": 1}));
+    };
+    let (got, ()) = tokio::join!(call(&session), peer);
+    assert_eq!(got, Ok(json!({"n": 1})));
 }
 
 #[tokio::test]
