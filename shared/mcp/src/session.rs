@@ -48,6 +48,8 @@ pub(crate) struct Session {
 #[derive(Debug, Default)]
 pub(crate) struct Ledger {
     sent: Arc<AtomicBool>,
+    /// The id of our request that waits for its answer.
+    asked: Mutex<Option<Value>>,
     failure: Mutex<Option<Failure>>,
     expired: AtomicBool,
 }
@@ -119,8 +121,15 @@ impl Session {
 }
 
 impl Ledger {
-    fn sending(&self) {
+    /// Our request with this id is about to be sent. What went wrong before says nothing of it.
+    fn sending(&self, id: Value) {
+        *self.asked.lock().unwrap_or_else(PoisonError::into_inner) = Some(id);
+        self.take();
         self.sent.store(true, Ordering::Release);
+    }
+
+    fn asked(&self) -> Option<Value> {
+        self.asked.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     fn note(&self, failure: &Failure) {

@@ -40,7 +40,7 @@ enum Answers {
     Sdk(Value),
     /// Us, who asked with this id.
     Ours(Value),
-    /// Us: a resumed or standalone stream, on which the SDK's own requests are never answered.
+    /// Us, if anybody: a standalone stream, or one that was taken up again for our request.
     Any,
 }
 
@@ -104,7 +104,7 @@ impl Door {
         };
         let raw = matches!(request.request, ClientRequest::CustomRequest(_));
         if raw {
-            self.ledger.sending();
+            self.ledger.sending(plain(&request.id));
         }
         let in_session = raw && headers.contains_key(SESSION);
         let reply = self.wire.post(&self.target, headers, bytes).await.inspect_err(|failure| {
@@ -162,7 +162,12 @@ impl Door {
         };
         let id = match answers {
             Answers::Sdk(id) | Answers::Ours(id) => id.clone(),
-            Answers::Any => message.get("id").cloned().unwrap_or_default(),
+            Answers::Any if message.get("method").is_some() => Value::Null,
+            Answers::Any => match self.ledger.asked().filter(|asked| message.get("id") == Some(asked)) {
+                Some(asked) => asked,
+                // It answers something else (a notification, say). What it says must not be taken for our request's end.
+                None => return Sse { data: None, ..event },
+            },
         };
         let failure = match (answer_to(&self.target, &id, message), answers) {
             (Ok(Answered::Not), _) | (Ok(Answered::Result(_)), Answers::Sdk(_)) => return event,

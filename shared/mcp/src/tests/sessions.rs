@@ -6,7 +6,7 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use pudu_app::ports::CallFault;
 
-use super::host::{Host, Seen, refused, result};
+use super::host::{Host, Seen, events, refused, result};
 use super::*;
 
 /// A server whose sessions are numbered; `answer` gets each `tools/call` with how many came before it.
@@ -106,4 +106,42 @@ async fn nothing_else_is_ever_sent_again() {
         call(&client(), &http(&host.url), LONG).await.expect_err(name);
         assert_eq!((host.count("initialize"), host.count("tools/call")), (1, 1), "{name}");
     }
+}
+
+/// A server that complains about a notification on the session's own stream, while it carries out a call whose answer is
+/// then lost: whether it acted is not known, whatever it complained about.
+#[tokio::test]
+async fn what_a_session_s_own_stream_says_is_not_the_end_of_a_call() {
+    let read = Arc::new(tokio::sync::Notify::new());
+    let host = Host::scripted(move |seen| {
+        let read = Arc::clone(&read);
+        async move {
+            match seen.what().as_str() {
+                "server/discover" => refused(&seen.message, -32601, "no such method"),
+                "initialize" => {
+                    let info = json!({"protocolVersion": "2025-06-18", "capabilities": {"tools": {}},
+                                      "serverInfo": {"name": "grumpy", "version": "1"}});
+                    ([("mcp-session-id", "s-1")], result(&seen.message, info)).into_response()
+                }
+                "GET" => events(&[
+                    json!({"jsonrpc": "2.0", "id": null, "error": {"code": -32601, "message": "no such method"}}),
+                    // The SDK answers it when it has read what came before.
+                    json!({"jsonrpc": "2.0", "id": "p", "method": "ping"}),
+                ]),
+                "tools/call" => {
+                    read.notified().await;
+                    events(&[])
+                }
+                _ => {
+                    if seen.message["id"] == "p" {
+                        read.notify_one();
+                    }
+                    StatusCode::ACCEPTED.into_response()
+                }
+            }
+        }
+    })
+    .await;
+    let error = call(&client(), &http(&host.url), LONG).await.expect_err("no answer");
+    assert_eq!((error.fault, host.count("tools/call")), (CallFault::Broken, 1), "{error}");
 }
