@@ -29,8 +29,10 @@ use crate::ports::{
 pub const FRESH_FOR: Duration = Duration::from_secs(10 * 60);
 /// The bounds of what a server may say.
 const TTL: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(24 * 60 * 60));
-/// A list that holds shorter is not written to the table again and again.
+/// A list that holds shorter, or that comes sooner after the last, is not written to the table again and again.
 const SHORT: Duration = Duration::from_secs(60);
+/// Longest wait for the table: asking the server takes less than waiting for one that hangs.
+const LOOKING: Duration = Duration::from_secs(2);
 /// Longest that anybody waits for a server's list: a server that hangs must not hang the whole catalogue.
 const LISTING: Duration = Duration::from_secs(10);
 /// A list that is younger than this is not asked for again because something is not in it.
@@ -83,8 +85,9 @@ impl Listings {
         if let Some(answer) = slot.answer(self.wanted(server, None)) {
             return answer;
         }
+        let until = Instant::now() + limit;
         self.look(server, &slot).await;
-        self.obtain(server, &slot, limit, None).await
+        self.obtain(server, &slot, until.duration_since(Instant::now()), None).await
     }
 
     /// A list that is newer than `known`, because something was looked for in it that is not there; `known` itself if it is
@@ -124,8 +127,15 @@ impl Listings {
         Ok(())
     }
 
-    /// Asks the table, at most one caller at a time.
+    /// Asks the table, if it answers in time.
     async fn look(&self, server: &Server, slot: &Slot) {
+        if timeout(LOOKING, self.look_up(server, slot)).await.is_err() {
+            tracing::warn!(server = %server.name, "a list of tools was not read from the table in time");
+        }
+    }
+
+    /// Asks the table, at most one caller at a time.
+    async fn look_up(&self, server: &Server, slot: &Slot) {
         let _one = slot.looking.lock().await;
         let wanted = self.wanted(server, None);
         if slot.has_looked(wanted.now) {

@@ -59,6 +59,21 @@ async fn a_table_that_fails_costs_questions_and_no_answer() {
     assert_eq!(shop.asked(), 1, "what the process knows it knows");
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_table_that_hangs_holds_up_nobody_for_long() {
+    let shop = Shop::new(json!({"s": server(1)}), &[("s", Ok(vec!["t"]))]).await;
+    let hangs = |call: gate::Call<'_>| {
+        let an_hour = Duration::from_secs(3600);
+        if call.op == "catalogs.get" { gate::Fate::Delay(an_hour) } else { gate::Fate::Pass }
+    };
+    let process = shop.behind(Gate::new("p", std::sync::Arc::new(shop.clock), Trace::hashed(), hangs));
+    process.answers(json!({"content": []}));
+    let began = shop.clock.now();
+    assert!(process.call("s", "t").await.is_ok());
+    assert!(process.find("s_t").await.is_ok());
+    assert!(shop.clock.now().since(began) < Duration::from_secs(5));
+}
+
 /// Writing a list down costs more than asking for it, so one that is over at once is written when it says something new.
 #[tokio::test(start_paused = true)]
 async fn a_short_lived_list_is_not_written_again_and_again() {
@@ -78,6 +93,18 @@ async fn a_short_lived_list_is_not_written_again_and_again() {
     shop.says("s", short("u"));
     process.now().await;
     assert_eq!(puts(), 2);
+    // Nor is one whose server says with every answer that it has changed.
+    shop.says("s", tools(&["v"]));
+    for _ in 0..5 {
+        shop.pass(3).await;
+        process.changes.changed(&process.server("s").await.digest);
+        process.now().await;
+    }
+    assert_eq!((shop.asked(), puts()), (11, 3));
+    shop.pass(60).await;
+    process.changes.changed(&process.server("s").await.digest);
+    process.now().await;
+    assert_eq!(puts(), 4, "its time is longer now");
 }
 
 #[tokio::test(start_paused = true)]

@@ -38,9 +38,10 @@ impl Listed {
     pub(super) fn of(server: &str, stored: StoredListing) -> Self {
         let StoredListing { tools, listed_at, fresh_until } = stored;
         let mut listed = Self { tools: Vec::new(), listed_at, fresh_until, by_name: HashMap::new() };
+        let mut doubles = 0_usize;
         for tool in tools {
             if listed.by_name.contains_key(&tool.name) {
-                tracing::warn!(server, tool.name = %tool.name, "a server lists a tool twice; the second is left out");
+                doubles += 1;
                 continue;
             }
             listed.by_name.insert(tool.name.clone(), listed.tools.len());
@@ -50,6 +51,10 @@ impl Listed {
                 input: Schema::default(),
                 output: Schema::default(),
             }));
+        }
+        if doubles > 0 {
+            // One line: how many there are is the server's choice.
+            tracing::warn!(server, doubles, "a server lists tools twice; each time the first counts");
         }
         listed
     }

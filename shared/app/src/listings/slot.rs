@@ -105,10 +105,13 @@ impl Slot {
         });
     }
 
-    /// Whether the table should have `listed`: a short-lived list only when it says something new, because writing it down
-    /// costs more than asking again.
+    /// Whether the table should have `listed`. One that is short-lived, or follows another one soon (a server may say with
+    /// each answer that its list has changed), only when it says something new: writing it down costs more than asking again.
     pub(super) fn is_worth_keeping(&self, listed: &Listed, short: bool) -> bool {
-        self.with(|state| !(short && state.stored.as_ref().is_some_and(|stored| stored.is_like(listed))))
+        let soon = |stored: &Listed| listed.listed_at.since(stored.listed_at) < super::SHORT;
+        self.with(|state| {
+            !state.stored.as_ref().is_some_and(|stored| (short || soon(stored)) && stored.is_like(listed))
+        })
     }
 
     /// The table has `listed`.

@@ -1,7 +1,7 @@
 //! All pages of `tools/list`.
 
-use std::collections::HashSet;
-
+use std::collections::{BTreeMap, HashSet};
+use std::io;
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -13,12 +13,14 @@ use super::link::Link;
 use crate::redact::Redactor;
 use crate::session::Session;
 use crate::stateless::param_headers;
-use crate::wire::Failure;
+use crate::wire::{Failure, MAX_ANSWER_BYTES};
 
 /// Most pages of one list (reference 2.2). More is an error: a list cut in silence hides tools.
 pub(super) const MAX_PAGES: usize = 1000;
 /// Most tools of one server.
 pub(super) const MAX_TOOLS: usize = 10_000;
+/// Most bytes of their definitions together: each page has a bound, and a thousand of them would fill any memory.
+pub(super) const MAX_BYTES: usize = 2 * MAX_ANSWER_BYTES;
 
 /// An open conversation, of any transport.
 #[async_trait]
@@ -60,6 +62,8 @@ pub(super) async fn all(
 ) -> Result<Listing, Failure> {
     let wrong = |what: String| Failure::not_mcp(shown, what);
     let mut tools = Vec::new();
+    let mut bytes = 0;
+    let mut left_out = LeftOut { server, problems: BTreeMap::new() };
     let mut ttl = None;
     let mut seen = HashSet::new();
     let mut params = Map::new();
@@ -72,9 +76,20 @@ pub(super) async fn all(
             return Err(wrong("answered 'tools/list' without a list of tools".to_owned()));
         };
         let newest = asked.has_headers();
-        tools.extend(listed.into_iter().filter_map(|definition| tool(server, newest, definition)));
+        for definition in listed {
+            match tool(newest, definition) {
+                Ok(tool) => {
+                    bytes += size(&tool.definition);
+                    tools.push(tool);
+                }
+                Err(problem) => *left_out.problems.entry(problem).or_default() += 1,
+            }
+        }
         if tools.len() > MAX_TOOLS {
             return Err(wrong(format!("offers more than {MAX_TOOLS} tools")));
+        }
+        if bytes > MAX_BYTES {
+            return Err(wrong(format!("describes its tools in more than {MAX_BYTES} bytes")));
         }
         let cursor = match page.get_mut("nextCursor").map(Value::take) {
             None | Some(Value::Null) => return Ok(Listing { tools, ttl }),
@@ -94,15 +109,44 @@ pub(super) async fn all(
 
 /// A tool without a name cannot be called, nor can one in the newest revision whose marks for headers are wrong; neither
 /// hides the others.
-fn tool(server: &str, newest: bool, definition: Value) -> Option<RawTool> {
+fn tool(newest: bool, definition: Value) -> Result<RawTool, &'static str> {
     let name = definition.get("name").and_then(Value::as_str).filter(|name| !name.is_empty());
-    let Some(name) = name.map(str::to_owned) else {
-        tracing::warn!(server, "a tool without a name was left out");
-        return None;
-    };
-    if let Some(problem) = param_headers::problem(&definition).filter(|_| newest) {
-        tracing::warn!(server, problem, "a tool was left out");
-        return None;
+    let name = name.map(str::to_owned).ok_or("it has no name")?;
+    match param_headers::problem(&definition).filter(|_| newest) {
+        Some(problem) => Err(problem),
+        None => Ok(RawTool { name, definition }),
     }
-    Some(RawTool { name, definition })
+}
+
+/// The tools that are not in the list, by what is wrong with them. It is logged at the end, a line for each: how many there
+/// are is the server's choice.
+struct LeftOut<'a> {
+    server: &'a str,
+    problems: BTreeMap<&'static str, usize>,
+}
+
+impl Drop for LeftOut<'_> {
+    fn drop(&mut self) {
+        for (problem, tools) in &self.problems {
+            tracing::warn!(server = self.server, problem, tools, "tools were left out");
+        }
+    }
+}
+
+/// How many bytes a value takes as JSON.
+fn size(value: &Value) -> usize {
+    struct Counted(usize);
+    impl io::Write for Counted {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0 += bytes.len();
+            Ok(bytes.len())
+        }
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+    let mut counted = Counted(0);
+    // A value always has a text, and counting never fails.
+    let _ = serde_json::to_writer(&mut counted, value);
+    counted.0
 }

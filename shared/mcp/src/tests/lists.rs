@@ -49,6 +49,20 @@ async fn pages_end_at_a_thousand() {
     assert_eq!((error.fault, host.count("tools/list")), (CallFault::Protocol, 1000), "{error}");
 }
 
+/// Each page is within its bound, and there is always another.
+#[tokio::test]
+async fn pages_do_not_fill_the_memory() {
+    let (host, tools) = listed(|cursor| {
+        let page: u32 = cursor.as_str().map_or(0, |text| text.parse().expect("our cursor"));
+        let tool = json!({"name": format!("t{page}"), "description": "x".repeat(6 * 1024 * 1024)});
+        json!({"tools": [tool], "nextCursor": (page + 1).to_string()})
+    })
+    .await;
+    let error = tools.expect_err("too much");
+    assert_eq!((error.fault, host.count("tools/list")), (CallFault::Protocol, 3), "{error}");
+    assert!(error.message.contains("more than 16777216 bytes"), "{error}");
+}
+
 #[tokio::test]
 async fn a_list_that_is_none_is_a_protocol_error() {
     for page in [json!({}), json!({"tools": {}}), json!({"tools": [], "nextCursor": 3})] {
