@@ -15,8 +15,8 @@ pub const MOST_RANKED: usize = 5;
 const MAX_EXPRESSION: usize = 64 * 1024;
 /// Most characters of a tool's description that are searched.
 const SEARCHED: usize = 2_000;
-/// Hits beyond this make a tool no better.
-const MAX_HITS: usize = 1_000;
+/// Hits beyond this make a tool no better. Each hit may read the rest of the text once more, so it also bounds the time.
+const MAX_HITS: usize = 100;
 
 /// A parsed query.
 #[derive(Debug, Clone)]

@@ -1,4 +1,4 @@
-//! The rule's table of addresses. Redirects, event streams and token requests under it: `crate::tests::egress`.
+//! The rule's table of addresses. Redirects, event streams and token requests under it: `wire/tests.rs`.
 
 use super::Class::*;
 use super::*;
