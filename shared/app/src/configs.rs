@@ -104,9 +104,7 @@ impl Configs {
         let now = self.clock.now();
         let (known, changes) = self.known();
         if let Some((checked, current)) = &known
-            // A clock that was set back must not keep it for as long as it was set back.
-            && *checked <= now
-            && now.since(*checked) < FRESH_FOR
+            && now.is_within(FRESH_FOR, *checked)
         {
             return Ok(Arc::clone(current));
         }
@@ -158,9 +156,16 @@ impl Configs {
         }
     }
 
-    /// Keeps what this process has just made the config.
-    fn written(&self, current: &Arc<Current>) {
-        self.cache().keep(self.clock.now(), current);
+    /// Keeps what this process has just made the config over `over`. When something else is known by now, another writer of
+    /// this process came after: nobody can say here which is the later one, so it is read again.
+    fn written(&self, over: &Version, current: &Arc<Current>) {
+        let mut cache = self.cache();
+        if cache.known.as_ref().is_none_or(|(_, known)| known.version == *over) {
+            cache.keep(self.clock.now(), current);
+        } else {
+            cache.changes += 1;
+            cache.known = None;
+        }
     }
 
     fn cache(&self) -> MutexGuard<'_, Cache> {

@@ -98,7 +98,7 @@ impl Listings {
         known: &Arc<Listed>,
         limit: Duration,
     ) -> Result<Arc<Listed>, CallError> {
-        if self.clock.now().since(known.listed_at) < ASK_AGAIN {
+        if self.clock.now().is_within(ASK_AGAIN, known.listed_at) {
             return Ok(Arc::clone(known));
         }
         self.obtain(server, &self.slot(server), limit, Some(known.listed_at)).await
@@ -227,7 +227,7 @@ impl Listings {
         }
         // Whenever something new is learnt: what nobody asks about belongs to an entry that was changed or removed.
         let now = self.clock.now();
-        slots.retain(|_, slot| now.since(slot.used()) < UNUSED);
+        slots.retain(|_, slot| now.is_within(UNUSED, slot.used()));
         Arc::clone(slots.entry(server.digest.clone()).or_default())
     }
 }

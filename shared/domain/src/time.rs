@@ -25,6 +25,12 @@ impl Timestamp {
     pub const fn since(self, earlier: Self) -> Duration {
         Duration::from_millis(self.0.saturating_sub(earlier.0))
     }
+
+    /// Whether this is less than `limit` after `at`, and not before it: what was noted at a time that has not come yet was
+    /// noted by a clock that has been set back since, and would hold for as long as it was set back.
+    pub fn is_within(self, limit: Duration, at: Self) -> bool {
+        at <= self && self.since(at) < limit
+    }
 }
 
 impl Add<Duration> for Timestamp {

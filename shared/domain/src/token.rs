@@ -185,7 +185,7 @@ impl Token {
     pub fn rejected(&self, token: &Sealed, now: Timestamp) -> Option<Self> {
         let stored = self.access.as_ref().is_some_and(|access| access.sealed == *token);
         let held = self.lease.as_ref().is_some_and(|lease| lease.until >= now);
-        let counted = self.rejections.filter(|before| now.since(before.at) < REJECTION_COUNTS);
+        let counted = self.rejections.filter(|before| now.is_within(REJECTION_COUNTS, before.at));
         let too_soon = counted.is_some_and(|before| now < before.at + pause(before.count.saturating_sub(1)));
         if !stored || held || too_soon {
             return None;

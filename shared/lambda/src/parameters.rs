@@ -75,7 +75,7 @@ impl ParameterVault {
             // What is from the future was read before the clock was set back.
             let stale = |name: &&String| {
                 let value = known.values.get(*name);
-                value.is_none_or(|value| value.read > now || now.since(value.read) >= FRESH_FOR)
+                value.is_none_or(|value| !now.is_within(FRESH_FOR, value.read))
             };
             let awake = |name: &&String| {
                 known.resting.get(*name).is_none_or(|until| *until <= now || *until > now + REST)
@@ -97,7 +97,7 @@ impl ParameterVault {
         let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
         // What the config no longer names has no business in memory. What was read just now stays: this caller's config may
         // be the older one.
-        known.values.retain(|name, value| names.contains(name) || read.since(value.read) < FRESH_FOR);
+        known.values.retain(|name, value| names.contains(name) || read.is_within(FRESH_FOR, value.read));
         known.resting.retain(|_, until| *until > read);
         known.values.extend(outcome.values.into_iter().map(|(name, value)| (name, Value { value, read })));
         for failure in outcome.failures {

@@ -8,6 +8,7 @@ use async_trait::async_trait;
 use pudu_app::chain::Chain;
 use pudu_app::ports::{ConfigError, ConfigSource, Loaded, Version};
 use pudu_config::{Document, Problem, parse_text, repeated_keys};
+use tokio::sync::Mutex as AsyncMutex;
 
 use super::signature::{self, Signature};
 use super::write::{self, Steps};
@@ -21,6 +22,8 @@ struct Inner {
     steps: Steps,
     /// Held for the whole of a reading or writing. Writers, this process's own too, take turns by the lock file.
     state: Mutex<State>,
+    /// Of this process, one writer at a time waits for the lock file: each that waits there takes a thread from the readers.
+    writers: AsyncMutex<()>,
 }
 
 #[derive(Default)]
@@ -46,7 +49,12 @@ impl FileSource {
 
     /// The same with other steps of writing.
     pub(super) fn with_steps(path: impl Into<PathBuf>, steps: Steps) -> Self {
-        Self(Arc::new(Inner { path: path.into(), steps, state: Mutex::default() }))
+        Self(Arc::new(Inner {
+            path: path.into(),
+            steps,
+            state: Mutex::default(),
+            writers: AsyncMutex::default(),
+        }))
     }
 
     /// The file.
@@ -78,6 +86,7 @@ impl ConfigSource for FileSource {
 
     async fn replace(&self, over: &Version, document: &Document) -> Result<Option<Version>, ConfigError> {
         let (over, document) = (over.clone(), document.clone());
+        let _turn = self.0.writers.lock().await;
         self.blocking("written", move |inner| inner.replace(&over, document)).await
     }
 }

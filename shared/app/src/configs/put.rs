@@ -85,7 +85,7 @@ impl Configs {
         let key = self.keys.current().await?;
         let Some(version) = self.source.replace(over, &document).await? else { return Ok(None) };
         let current = Arc::new(Current::new(version, document, &key));
-        self.written(&current);
+        self.written(over, &current);
         Ok(Some(current))
     }
 }

@@ -64,7 +64,7 @@ impl Slot {
                 return Some(Ok(Arc::clone(listed)));
             }
             let (error, at, mark) = state.failed.as_ref()?;
-            let lately = wanted.now.since(*at) < FAILED_FOR && *mark == wanted.mark && newer(*at);
+            let lately = wanted.now.is_within(FAILED_FOR, *at) && *mark == wanted.mark && newer(*at);
             lately.then(|| Err(error.clone()))
         })
     }
@@ -76,7 +76,7 @@ impl Slot {
 
     /// Whether there is nothing to be gained from the table now.
     pub(super) fn has_looked(&self, now: Timestamp) -> bool {
-        self.with(|state| state.looked.is_some_and(|at| now.since(at) < LOOK_AGAIN))
+        self.with(|state| state.looked.is_some_and(|at| now.is_within(LOOK_AGAIN, at)))
     }
 
     /// Takes what the table had.
