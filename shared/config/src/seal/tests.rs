@@ -29,6 +29,27 @@ fn document() -> Document {
     .unwrap()
 }
 
+/// A URL without a scheme is refused where it is used, but it is stored, and what is stored comes back.
+#[test]
+fn user_info_without_a_scheme_comes_back_as_it_was() {
+    for url in [
+        "CANARY@host/mcp",
+        "CANARY@host:80/?token=CANARY",
+        "user:CANARY@host",
+        "//CANARY@host",
+        "http:CANARY@host",
+    ] {
+        let oauth = json!({"token_url": url, "client_id": "me", "client_secret": "$SECRET"});
+        let config =
+            json!({"mcpServers": {"web": {"type": "http", "url": "http://host/mcp", "oauth": oauth}}});
+        let document = Document::parse(config).unwrap();
+        let stored = key(1).seal_document(&document, &mut counter()).unwrap();
+        assert!(!stored.to_string().contains("CANARY"), "{stored}");
+        assert_eq!(key(1).open_document(stored).unwrap().expose_raw(), document.expose_raw(), "{url}");
+        assert!(!document.masked().to_string().contains("CANARY"), "{url}");
+    }
+}
+
 #[test]
 fn stored_form_hides_literals_and_keeps_references_and_everything_else() {
     let stored = key(1).seal_document(&document(), &mut counter()).unwrap();

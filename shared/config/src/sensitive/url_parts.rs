@@ -4,7 +4,7 @@
 
 use url::form_urlencoded;
 
-use super::is_sensitive_key;
+use super::{SEALED, is_sensitive_key};
 
 /// Which secret of a URL.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,7 +50,11 @@ impl UrlParts {
     }
 
     fn address(&mut self, address: &str) {
-        let after_scheme = address.find(':').map_or(0, |colon| colon + 1);
+        // Without a scheme the first colon is a port's, behind the user info, or that of a sealed one at the beginning.
+        let is_scheme =
+            |colon: &usize| !address.starts_with(SEALED) && !address.split_at(*colon).0.contains('@');
+        let scheme = address.find(':').filter(is_scheme);
+        let after_scheme = scheme.map_or(0, |colon| colon + 1);
         let (scheme, rest) = address.split_at(after_scheme);
         let slashes = rest.len() - rest.trim_start_matches(['/', '\\']).len();
         let (slashes, rest) = rest.split_at(slashes);
