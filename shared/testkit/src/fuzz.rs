@@ -2,7 +2,8 @@
 //!
 //! `fuzz/` feeds them with what libFuzzer finds (`.ci/run --nightly`), and a plain test replays the kept inputs on stable
 //! (`tests/it/corpora.rs`). A target asserts properties, not only that nothing crashes: a rule said a second time and in
-//! another way, a round trip, or that two ways to one answer agree.
+//! another way, a round trip, or that two ways to one answer agree. What is an adapter's comes in as a parameter, because
+//! nothing here knows one.
 #![expect(
     clippy::expect_used,
     clippy::panic,
@@ -14,10 +15,12 @@ mod config;
 mod frames;
 mod headers;
 mod names;
+mod paths;
 mod variables;
 
 pub use config::config;
-pub use frames::frames;
+pub use frames::{Read, frames};
 pub use headers::headers;
 pub use names::names;
+pub use paths::paths;
 pub use variables::variables;
