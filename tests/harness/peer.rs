@@ -1,11 +1,13 @@
 //! MCP servers that nobody here wrote the wire of, as child processes (`tests/peers`).
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
 use pudu_lambda::env::{Process, Source};
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::{Child, ChildStdin, Command};
+use tokio::sync::watch;
+use tokio::task::JoinSet;
 
 /// Set to 1 where `.ci/setup-peers` has installed them.
 const WANTED: &str = "PUDU_TEST_PEERS";
@@ -13,6 +15,8 @@ const WANTED: &str = "PUDU_TEST_PEERS";
 /// A running peer. It ends with this value: by its closed stdin, and by a signal.
 pub struct Peer {
     url: String,
+    said: watch::Receiver<Vec<String>>,
+    _reading: JoinSet<()>,
     _stdin: ChildStdin,
     _child: Child,
 }
@@ -23,10 +27,14 @@ impl Peer {
         Process.get(WANTED).is_some_and(|wanted| wanted == "1")
     }
 
+    /// The program that runs every peer, for a server entry that starts one over stdio.
+    pub fn program() -> PathBuf {
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("peers/run")
+    }
+
     /// Starts `tests/peers/run` with these arguments and waits until it accepts calls.
     pub async fn start(arguments: &[&str]) -> Self {
-        let run = Path::new(env!("CARGO_MANIFEST_DIR")).join("peers/run");
-        let mut child = Command::new(run)
+        let mut child = Command::new(Self::program())
             .args(arguments)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -41,7 +49,20 @@ impl Peer {
                 "the peer {arguments:?} did not start ({status}); exit status 3 means: run .ci/setup-peers"
             );
         };
-        Self { url, _stdin: stdin, _child: child }
+        let (saying, said) = watch::channel(Vec::new());
+        let mut reading = JoinSet::new();
+        reading.spawn(async move {
+            while let Ok(Some(line)) = lines.next_line().await {
+                saying.send_modify(|said: &mut Vec<String>| said.push(line));
+            }
+        });
+        Self { url, said, _reading: reading, _stdin: stdin, _child: child }
+    }
+
+    /// What it said after its URL, once that are at least `count` lines.
+    pub async fn said(&self, count: usize) -> Vec<String> {
+        let mut said = self.said.clone();
+        said.wait_for(|lines| lines.len() >= count).await.expect("the peer runs").clone()
     }
 
     /// Its endpoint.

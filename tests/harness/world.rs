@@ -13,13 +13,14 @@ use pudu::workers::tick;
 use pudu_app::limits::Limits;
 use pudu_app::worker::Report;
 use pudu_compose::Launcher;
-use pudu_config::NoSecrets;
+use pudu_config::{Document, NoSecrets};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::answer::{Answer, request, send};
 use crate::clock::HandClock;
 use crate::example::ExampleServer;
+use crate::logs::Logs;
 use crate::rows::Rows;
 
 const TABLE: &str = "pudu";
@@ -87,6 +88,8 @@ impl World {
     }
 
     async fn open(folder: TempDir, clock: Arc<HandClock>, example: ExampleServer) -> Self {
+        // Whatever a test is about: no secret of it may be logged.
+        Logs::capture();
         let client = Engine::open(&folder.path().join("table")).unwrap().client();
         let house = house(client.clone(), &folder, clock.clone());
         house.create_table().await.unwrap();
@@ -117,6 +120,12 @@ impl World {
     /// Sends a server map.
     pub async fn put_config(&self, servers: &Value) -> Answer {
         self.call(Method::PUT, "/api/mcp/config", Some(&json!({ "mcp_servers": servers }))).await
+    }
+
+    /// Stores a first config as the operator's own, which may have what the API refuses.
+    pub async fn import_config(&self, servers: &Value) {
+        let document = Document::parse(json!({ "mcpServers": servers })).unwrap();
+        assert!(self.house.wiring.configs.seed(document).await.unwrap(), "there was a config already");
     }
 
     /// Calls a tool in a thread.

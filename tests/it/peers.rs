@@ -1,4 +1,6 @@
-//! The main job against servers that nobody here wrote the wire of, in every protocol revision.
+//! The main job against servers that nobody here wrote the wire of, in every protocol revision and over every transport.
+
+mod transports;
 
 use acceptance::{Peer, World, skipped};
 use serde_json::{Value, json};
@@ -46,7 +48,7 @@ async fn the_whole_story_with(revision: &str) {
     let listed = world.get("/api/tools").await;
     let names: Vec<&str> =
         listed["tools"].as_array().unwrap().iter().map(|t| t["name"].as_str().unwrap()).collect();
-    assert_eq!(names, ["peer_echo", "peer_submit_report"], "{listed}");
+    assert_eq!(names, ["peer_echo", "peer_submit_report", "peer_temperature", "peer_whoami"], "{listed}");
     let echoed = world.invoke("t1", "peer_echo", &json!({"text": "größer"})).await.expect(200);
     assert_eq!(echoed["structuredContent"], json!({"text": "größer", "protocol_revision": revision}));
 
@@ -98,27 +100,4 @@ async fn a_server_that_speaks_every_revision_is_spoken_to_in_the_newest() {
     let world = world_with(&peer, toolset()).await;
     let echoed = world.invoke("t1", "peer_echo", &json!({"text": "x"})).await.expect(200);
     assert_eq!(echoed["structuredContent"]["protocol_revision"], "2026-07-28");
-}
-
-#[tokio::test]
-async fn the_official_server_answers_plain_calls() {
-    if !Peer::wanted() {
-        return skipped("server-everything", HOW);
-    }
-    let peer = Peer::start(&["everything"]).await;
-    let world = world_with(&peer, json!([])).await;
-    let listed = world.get("/api/tools").await;
-    let tools = listed["tools"].as_array().unwrap();
-    assert!(tools.len() > 5, "{listed}");
-    let echoed = world.invoke("t1", "peer_echo", &json!({"message": "größer"})).await.expect(200);
-    assert_eq!(echoed["content"], json!([{"type": "text", "text": "Echo: größer"}]));
-    // Content that the SDK's typed model would have to know passes as it is.
-    let image =
-        tools.iter().map(|tool| tool["name"].as_str().unwrap()).find(|name| name.contains("image")).unwrap();
-    let answer = world.invoke("t1", image, &json!({})).await.expect(200);
-    let kinds: Vec<&str> =
-        answer["content"].as_array().unwrap().iter().map(|c| c["type"].as_str().unwrap()).collect();
-    assert!(kinds.contains(&"image"), "{kinds:?}");
-    let wrong = world.invoke("t1", "peer_echo", &json!({"message": 5})).await.refused(422);
-    assert!(wrong.contains("peer_echo"), "{wrong}");
 }
