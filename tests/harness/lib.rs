@@ -30,7 +30,7 @@ pub use clock::HandClock;
 pub use console::skipped;
 pub use example::ExampleServer;
 pub use function::{Function, Start};
-pub use logs::Logs;
+pub use logs::{CANARY, Logs, leaks};
 pub use parameters::ParameterStore;
 pub use peer::Peer;
 pub use rows::Rows;
