@@ -50,9 +50,11 @@ impl UrlParts {
     }
 
     fn address(&mut self, address: &str) {
-        // Without a scheme the first colon is a port's, behind the user info, or that of a sealed one at the beginning.
-        let is_scheme =
-            |colon: &usize| !address.starts_with(SEALED) && !address.split_at(*colon).0.contains('@');
+        // Without a scheme the first colon may be a port's, behind the user info, or that of a sealed user info.
+        let is_scheme = |colon: &usize| {
+            let before = address.split_at(*colon).0;
+            !address.starts_with(SEALED) && !before.contains(['@', '/', '\\'])
+        };
         let scheme = address.find(':').filter(is_scheme);
         let after_scheme = scheme.map_or(0, |colon| colon + 1);
         let (scheme, rest) = address.split_at(after_scheme);
