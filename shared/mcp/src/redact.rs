@@ -136,8 +136,9 @@ fn of_headers(headers: &HeaderMap) -> Vec<String> {
     parts.chain(values.iter().copied().map(str::to_owned)).collect()
 }
 
+/// Also the lines of a value: who prints a key of several lines prints each apart, or with `\n` for their ends.
 fn parts(value: &str) -> impl Iterator<Item = &str> {
-    value.split([' ', '\t', ',', ';', '=', '"', ':']).filter(|part| part.len() >= PART)
+    value.split([' ', '\t', '\r', '\n', '\\', ',', ';', '=', '"', ':']).filter(|part| part.len() >= PART)
 }
 
 fn without(text: &str, secret: &str) -> String {

@@ -8,9 +8,10 @@ use std::time::Duration;
 use pudu_app::chain::Chain;
 use pudu_app::changes::ListChanges;
 use pudu_app::ports::{CallError, CallFault};
-use pudu_config::{ConnectError, Secrets, Server, Setting, Transport};
+use pudu_config::{ConnectError, Secrets, Server, Setting, Transport, is_sensitive_key};
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::json;
+use url::Url;
 
 use super::Launcher;
 use super::folders::Folders;
@@ -138,12 +139,33 @@ impl fmt::Debug for Recipe {
 }
 
 /// What must not be shown of a stdio entry: the values of its environment, as far as they have one, and of the arguments
-/// that are variables. A literal argument is mostly a word that texts need.
+/// that are variables, follow a flag such as `--api-key`, or hold a URL with a password. Any other literal argument is
+/// mostly a word that texts need.
 pub(crate) fn hidden(server: &Server, secrets: &dyn Secrets) -> Vec<SecretString> {
     let Transport::Stdio(entry) = &server.transport else { return Vec::new() };
-    let args = entry.args.iter().filter(|arg| arg.reference().is_some());
-    let settings = args.chain(entry.env.iter().map(|(_, value)| value));
-    settings.filter_map(|setting| setting.resolve(secrets).ok()).collect()
+    let mut found: Vec<_> = entry.env.iter().filter_map(|(_, value)| value.resolve(secrets).ok()).collect();
+    let mut follows_flag = false;
+    for arg in &entry.args {
+        let Ok(value) = arg.resolve(secrets) else { continue };
+        let text = value.expose_secret();
+        let (flag, given) = text.split_once('=').map_or((text, None), |(flag, given)| (flag, Some(given)));
+        let is_flag = flag.starts_with('-');
+        let secret = is_flag && is_sensitive_key(flag);
+        found.extend(given.filter(|_| secret).map(SecretString::from));
+        found.extend(password(text).or_else(|| password(given?)));
+        if arg.reference().is_some() || (follows_flag && !is_flag) {
+            found.push(value.clone());
+        }
+        follows_flag = secret && given.is_none();
+    }
+    found
+}
+
+/// The password of a URL, as it is written; of one without, what stands in its place, as a token does.
+fn password(text: &str) -> Option<SecretString> {
+    let url = Url::parse(text).ok()?;
+    let secret = url.password().unwrap_or_else(|| url.username());
+    (!secret.is_empty()).then(|| SecretString::from(secret))
 }
 
 fn refused(server: &Server, message: &str) -> CallError {

@@ -16,6 +16,9 @@ use crate::wire::Failure;
 /// How long an end of the output waits for the end of the process, and for its last words.
 const PATIENCE: Duration = Duration::from_millis(500);
 
+/// What is said of a child that closed its stdin and goes on.
+pub(super) const DEAF: &str = "its process takes no more input";
+
 /// What is known about a child for the time when it has ended.
 #[derive(Clone)]
 pub(super) struct Death {
@@ -25,11 +28,19 @@ pub(super) struct Death {
     last: Arc<Mutex<String>>,
     /// stderr has ended.
     silent: CancellationToken,
+    /// It takes no more input.
+    deaf: CancellationToken,
 }
 
 impl Death {
     pub(super) fn new(pid: Pid, shown: Shown) -> Self {
-        Self { pid, shown, last: Arc::default(), silent: CancellationToken::new() }
+        Self {
+            pid,
+            shown,
+            last: Arc::default(),
+            silent: CancellationToken::new(),
+            deaf: CancellationToken::new(),
+        }
     }
 
     /// Notes a line of stderr, and returns it as it may be shown; `None` when there is nothing to show.
@@ -44,6 +55,20 @@ impl Death {
         self.silent.cancel();
     }
 
+    /// Notes that it takes no more input.
+    pub(super) fn went_deaf(&self) {
+        self.deaf.cancel();
+    }
+
+    /// Waits until nobody can be talked to any more, although the output may still be open: what the child started can
+    /// hold it, and would be waited for in every later call.
+    pub(super) async fn over(&self) {
+        tokio::select! {
+            _ = exited(self.pid) => {}
+            () = self.deaf.cancelled() => {}
+        }
+    }
+
     /// Why there is no more output.
     pub(super) async fn failure(&self) -> Failure {
         let died = timeout(PATIENCE, exited(self.pid)).await.ok().flatten();
@@ -51,6 +76,7 @@ impl Death {
         let _ = timeout(PATIENCE, self.silent.cancelled()).await;
         let how = match died {
             Some(status) => manner(&status),
+            None if self.deaf.is_cancelled() => DEAF.to_owned(),
             None => "it closed its output".to_owned(),
         };
         let last = self.last.lock().unwrap_or_else(PoisonError::into_inner).clone();

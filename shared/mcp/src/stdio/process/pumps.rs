@@ -1,16 +1,21 @@
 //! Reading a child's output, so that it never waits for us.
 
+use std::time::Duration;
+
 use tokio::io::{AsyncRead, BufReader, copy, sink};
 use tokio::process::{ChildStderr, ChildStdout};
 use tokio::sync::mpsc;
+use tokio::time::timeout;
 
 use super::super::lines::{Line, Lines};
 use super::obituary::Death;
 use crate::redact::Redactor;
 use crate::wire::{Failure, MAX_ANSWER_BYTES};
 
-/// Most bytes of a line on stderr that are kept.
-const MAX_ERROR_LINE: usize = 4 * 1024;
+/// Most bytes of a line on stderr. A longer one is not shown: where it is cut a secret could begin, and not be known.
+const MAX_ERROR_LINE: usize = 16 * 1024;
+/// How long what a child said before its end may take to be read.
+const REST: Duration = Duration::from_secs(2);
 /// Most lines on stderr that are logged for one process.
 const LOGGED: usize = 1000;
 
@@ -22,7 +27,16 @@ pub(super) async fn messages(
     death: Death,
 ) {
     let mut stdout = BufReader::new(stdout);
-    match forward(&mut stdout, &to, &redactor).await {
+    let forwarding = forward(&mut stdout, &to, &redactor);
+    let end = {
+        let mut forwarding = std::pin::pin!(forwarding);
+        tokio::select! {
+            biased;
+            end = &mut forwarding => end,
+            () = death.over() => timeout(REST, forwarding).await.unwrap_or(End::Output),
+        }
+    };
+    match end {
         End::Output => drop(to.send(Err(death.failure().await)).await),
         End::Message(failure) => drop(to.send(Err(failure)).await),
         End::Session => {}
@@ -64,8 +78,12 @@ async fn forward(
 pub(super) async fn errors(stderr: ChildStderr, server: String, death: Death) {
     let mut lines = Lines::new(BufReader::new(stderr), MAX_ERROR_LINE);
     let mut logged = 0_usize;
-    while let Ok(Some(Line::Whole(bytes) | Line::Cut(bytes))) = lines.next().await {
-        let Some(line) = death.said(&String::from_utf8_lossy(&bytes)) else { continue };
+    while let Ok(Some(line)) = lines.next().await {
+        let text = match &line {
+            Line::Whole(bytes) => String::from_utf8_lossy(bytes),
+            Line::Cut(_) => format!("(a line of more than {MAX_ERROR_LINE} bytes)").into(),
+        };
+        let Some(line) = death.said(&text) else { continue };
         if logged < LOGGED {
             tracing::debug!(server, line, "a stdio server wrote to stderr");
         } else if logged == LOGGED {

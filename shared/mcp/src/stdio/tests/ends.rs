@@ -66,6 +66,74 @@ async fn what_a_process_started_ends_when_that_dies_in_a_call() {
     life.over().await;
 }
 
+/// Its output is still open, so nothing on its pipes says that it has ended.
+#[tokio::test]
+async fn a_process_that_dies_is_missed_also_when_what_it_started_holds_its_output() {
+    let world = World::new();
+    let holding = PEER.replace("printf 'start", "(trap '' TERM; read -r _ <&9) &\nprintf 'start");
+    let server = world.server(&holding, &json!({}));
+    let first = world.pid(&server).await;
+    let life = world.life();
+    let error = world.call(&server, "die").await.expect_err("a failure");
+    assert_eq!(error.fault, CallFault::Broken);
+    assert!(error.message.contains("exit status 3"), "{error}");
+    assert_ne!(world.pid(&server).await, first);
+    world.client.close_all().await;
+    life.over().await;
+}
+
+#[tokio::test]
+async fn who_closes_its_stdin_and_goes_on_is_replaced() {
+    let world = World::new();
+    let closing = PEER.replace(
+        "*'\"name\":\"fail\"'*)",
+        "*'\"name\":\"fail\"'*) exec 0<&-; text gone; while read -r _ <&9; do :; done;",
+    );
+    let server = world.server(&closing, &json!({}));
+    let first = world.pid(&server).await;
+    world.call(&server, "fail").await.expect("an answer");
+    let error = world.call(&server, "pid").await.expect_err("nobody reads it");
+    assert_eq!(error.fault, CallFault::NotSent);
+    assert!(error.message.contains("takes no more input"), "{error}");
+    let life = world.life();
+    // The session is closed as soon as that is known to it; until then the same is said.
+    let next = async {
+        loop {
+            match world.call(&server, "pid").await {
+                Ok(result) => return result["structuredContent"]["pid"].as_u64(),
+                Err(error) => assert_eq!(error.fault, CallFault::NotSent, "{error}"),
+            }
+        }
+    };
+    assert_ne!(timeout(LONG, next).await.expect("a fresh session"), Some(first));
+    world.client.close_all().await;
+    life.over().await;
+}
+
+#[tokio::test]
+async fn what_waits_for_a_process_that_does_not_read_is_bounded() {
+    let world = World::new();
+    let deaf = PEER.replace("*'\"name\":\"hang\"'*)", "*'\"name\":\"hang\"'*) read -r _ <&9;");
+    let server = world.server(&deaf, &json!({"tool_call_timeout": 0.05}));
+    world.pid(&server).await;
+    world.call(&server, "hang").await.expect_err("too long");
+    let filling = "x".repeat(8 * 1024 * 1024);
+    let mut said = Vec::new();
+    for _ in 0..6 {
+        let call = ToolCall {
+            tool: "pid".to_owned(),
+            arguments: Map::from_iter([("text".to_owned(), filling.clone().into())]),
+            definition: None,
+        };
+        let caller = caller("local:u", "t");
+        said.push(world.client.call_tool(&server, &caller, call, LONG).await.expect_err("nobody reads"));
+    }
+    let refused = said.last().expect("an error");
+    assert_eq!(refused.fault, CallFault::NotSent, "{said:?}");
+    assert!(refused.message.contains("does not read its input"), "{refused}");
+    assert_eq!(said[0].fault, CallFault::Timeout, "it may still read what it was sent");
+}
+
 #[tokio::test]
 async fn a_client_that_is_dropped_takes_all_its_processes_along() {
     let World { folder, client, changes } = World::new();

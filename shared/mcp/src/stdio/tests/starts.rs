@@ -149,3 +149,45 @@ async fn a_folder_that_cannot_be_prepared_is_an_error_for_tasks_only() {
         assert!(error.message.contains("'workspace/.mcp/tmp'"), "{error}");
     }
 }
+
+/// What is printed of a secret need not be the whole of it, nor all on one line.
+#[tokio::test]
+async fn a_secret_of_many_lines_or_of_great_length_is_in_no_word_of_its_server() {
+    let world = World::new();
+    let lines = "-----BEGIN KEY-----\ncanary/first/line\ncanary/second/line\n-----END KEY-----";
+    let long = format!("canary{}", "abcdefgh".repeat(5000));
+    for (secret, print) in [
+        (lines, r#"printf '%s\n' "$SECRET" | head -n 3 >&2"#),
+        (lines, r#"printf '%s' "$SECRET" | tr '\n' '~' | sed 's/~/\\n/g' >&2"#),
+        (long.as_str(), r#"printf 'not accepted: %s\n' "$SECRET" >&2"#),
+    ] {
+        let server = world.server(&format!("{print}; exit 7"), &json!({"env": {"SECRET": secret}}));
+        let error = world.call(&server, "pid").await.expect_err("a failure");
+        assert!(error.message.contains("exit status 7; the last line"), "{error}");
+        assert!(!error.message.contains("canary"), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn a_secret_among_the_arguments_is_in_no_word_of_its_server_and_other_arguments_are() {
+    let world = World::new();
+    let print = world.at("script.sh");
+    let args = json!([
+        print,
+        "--api-key",
+        "canary-a",
+        "--token=canary-b",
+        "--verbose",
+        "wanted",
+        "postgres://joe:canary-c@db/x",
+        "--from=https://canary-d@git/x",
+        "$TOKEN",
+    ]);
+    let server = world.server("echo \"$*\" >&2; exit 7", &json!({"args": args}));
+    let error = world.call(&server, "pid").await.expect_err("a failure");
+    assert!(!error.message.contains("canary"), "{error}");
+    assert!(
+        error.message.contains("--api-key *** --token=*** --verbose wanted postgres://joe:***@db/x"),
+        "{error}"
+    );
+}
