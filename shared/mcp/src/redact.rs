@@ -25,6 +25,8 @@ const MASK: &str = "***";
 const SHORT: usize = 4;
 /// The parts of a header value (`token` of `Bearer token`) from this length on are secrets of their own.
 const PART: usize = 6;
+/// The segments of a secret path from this length on are secrets of their own.
+const SEGMENT: usize = 12;
 
 /// What must not be shown of one server entry.
 #[derive(Clone, Default)]
@@ -70,6 +72,15 @@ impl Redactor {
         let pairs = url.query().unwrap_or_default().split('&').filter_map(|pair| pair.split_once('='));
         found.extend(pairs.map(|(_, value)| value.to_owned()));
         Self::default().with(found)
+    }
+
+    /// This one, which also knows the path of `url`, and its segments that are too long for a word.
+    pub(crate) fn and_path(&self, url: &Url) -> Self {
+        let segments = url.path_segments().into_iter().flatten().filter(|segment| segment.len() >= SEGMENT);
+        let raw = segments.chain(Some(url.path()).filter(|path| path.len() > 1));
+        let both =
+            raw.flat_map(|raw| [raw.to_owned(), percent_decode_str(raw).decode_utf8_lossy().into_owned()]);
+        self.with(both.collect())
     }
 
     /// This one, which also knows the values of `headers` and their parts.

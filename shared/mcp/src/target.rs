@@ -70,9 +70,9 @@ impl Target {
             fault: CallFault::Config,
             message: Redactor::default().text(&message),
         };
-        let way = match server.transport {
-            Transport::Http(_) => Way::Http,
-            Transport::Sse(_) => Way::Events,
+        let (way, settings) = match &server.transport {
+            Transport::Http(remote) => (Way::Http, remote),
+            Transport::Sse(remote) => (Way::Events, remote),
             Transport::Stdio(_) | Transport::Unknown(_) => {
                 let kind = server.transport.name();
                 return Err(refuse(format!(
@@ -86,7 +86,11 @@ impl Target {
             Url::parse(remote.url.expose_secret()).map_err(|_| refuse("'url' is not a URL".to_owned()))?;
         let fixed: Headers = remote.headers.into_iter().collect();
         let headers = map(&fixed).map_err(|error| refuse(format!("'headers': {error}; check its value")))?;
+        // A URL that stands in the file is shown to whoever reads that; one from a variable is a secret, its path too: many
+        // hosts have the credential there.
+        let is_secret = settings.url.as_ref().is_some_and(|url| url.reference().is_some());
         let redactor = Redactor::new(&url, &headers);
+        let redactor = if is_secret { redactor.and_path(&url) } else { redactor };
         Ok(Self {
             server: server.name.clone(),
             url,

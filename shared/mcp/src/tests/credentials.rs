@@ -52,6 +52,23 @@ async fn static_headers_reach_every_request_of_both_eras() {
     }
 }
 
+/// Hosted servers often have the credential in the path; a variable is then the whole URL.
+#[tokio::test]
+async fn a_path_that_came_from_a_variable_is_in_no_text() {
+    let host = Host::scripted(|seen| async move {
+        let last = seen.path.rsplit('/').nth(1).unwrap_or_default().to_owned();
+        refused(&seen.message, -32602, &format!("nothing at {}, nor for {last}", seen.path))
+    })
+    .await;
+    let url = host.url.replace("/mcp", &format!("/s/{CANARY}%20x/mcp"));
+    let secret = entry(json!({"type": "http", "url": "$URL"}));
+    let error = call(&client_with("URL", url.clone()), &secret, LONG).await.expect_err("a refusal");
+    assert!(error.message.contains("nothing at ***, nor for ***"), "{error}");
+    // What stands in the file is shown as it is.
+    let error = call(&client(), &http(&url), LONG).await.expect_err("a refusal");
+    assert!(error.message.contains(CANARY), "{error}");
+}
+
 #[tokio::test]
 async fn url_user_info_is_used_where_no_header_says_otherwise() {
     let host = Host::of_era(Era::Stateless, |seen| async move { result(&seen.message, json!({})) }).await;
