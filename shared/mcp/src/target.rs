@@ -76,7 +76,7 @@ impl Target {
             Transport::Stdio(_) | Transport::Unknown(_) => {
                 let kind = server.transport.name();
                 return Err(refuse(format!(
-                    "the transport '{kind}' is not supported yet; use type 'http' or 'sse'"
+                    "the transport '{kind}' is not supported; use type 'http', 'sse' or 'stdio'"
                 )));
             }
         };

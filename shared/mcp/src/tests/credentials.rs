@@ -125,7 +125,7 @@ async fn an_entry_that_cannot_be_used_is_a_config_fault_that_names_the_place() {
         (json!({"type": "http", "url": "http://localhost/", "headers": {"X-Key": "$TOKEN"}}), "X-Key"),
         (json!({"type": "http", "url": ""}), "requires 'url' field"),
         (json!({"type": "sse"}), "requires 'url' field"),
-        (json!({"type": "carrier-pigeon", "url": "http://localhost/"}), "not supported yet"),
+        (json!({"type": "carrier-pigeon", "url": "http://localhost/"}), "use type 'http', 'sse' or 'stdio'"),
         (json!({"type": "stdio", "command": "x"}), "starting processes is off here"),
     ];
     let client = client_with("TOKEN", format!("{CANARY}\nx"));
