@@ -6,6 +6,8 @@
 
 use std::fmt;
 
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
 use http::HeaderMap;
 use percent_encoding::percent_decode_str;
 use pudu_app::ports::Caller;
@@ -68,6 +70,7 @@ impl Redactor {
             found.push(raw.to_owned());
             found.push(percent_decode_str(raw).decode_utf8_lossy().into_owned());
         }
+        found.extend(basic(url));
         found.extend(url.query_pairs().map(|(_, value)| value.into_owned()));
         let pairs = url.query().unwrap_or_default().split('&').filter_map(|pair| pair.split_once('='));
         found.extend(pairs.map(|(_, value)| value.to_owned()));
@@ -139,6 +142,13 @@ impl fmt::Debug for Redactor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Redactor({} secrets)", self.secrets.len())
     }
+}
+
+/// The user info as it travels: the HTTP client makes a header of it that no config has.
+fn basic(url: &Url) -> Option<String> {
+    let decoded = |raw: &str| percent_decode_str(raw).decode_utf8_lossy().into_owned();
+    let (user, password) = (decoded(url.username()), decoded(url.password().unwrap_or_default()));
+    (!user.is_empty() || !password.is_empty()).then(|| BASE64_STANDARD.encode(format!("{user}:{password}")))
 }
 
 fn of_headers(headers: &HeaderMap) -> Vec<String> {

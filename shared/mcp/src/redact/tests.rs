@@ -56,3 +56,12 @@ fn a_text_is_one_line_and_bounded_after_the_secrets_are_out() {
 fn debug_shows_no_secret() {
     assert_eq!(format!("{:?}", redactor("http://h/", &[("a", "topsecret")])), "Redactor(1 secrets)");
 }
+
+#[test]
+fn user_info_is_hidden_in_the_header_that_is_made_of_it() {
+    let url = Url::parse("http://someone:p%40ss@host/mcp").unwrap();
+    let redactor = Redactor::new(&url, &HeaderMap::new());
+    assert_eq!(redactor.text("wrong: Basic c29tZW9uZTpwQHNz"), "wrong: Basic ***");
+    let plain = Redactor::new(&Url::parse("http://host/mcp").unwrap(), &HeaderMap::new());
+    assert_eq!(plain.text("Basic Og=="), "Basic Og==");
+}
