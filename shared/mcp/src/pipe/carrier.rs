@@ -28,6 +28,8 @@ pub(crate) struct Carrier {
     /// The rest of a batch.
     ready: VecDeque<Value>,
     skipped: usize,
+    /// Whether a request of ours has left.
+    asked: bool,
 }
 
 /// A message ready to be sent.
@@ -38,7 +40,7 @@ struct Outgoing {
 
 impl Carrier {
     pub(super) fn new(pipe: Pipe) -> Self {
-        Self { pipe, desk: Desk::default(), ready: VecDeque::new(), skipped: 0 }
+        Self { pipe, desk: Desk::default(), ready: VecDeque::new(), skipped: 0, asked: false }
     }
 
     fn outgoing(&mut self, message: &ClientJsonRpcMessage) -> Result<Outgoing, Failure> {
@@ -52,6 +54,7 @@ impl Carrier {
                     ClientRequest::CustomRequest(ours) => {
                         sent = ours.extensions.get::<Sent>().cloned();
                         complete_meta(&mut raw, ours.extensions.get::<Headers>());
+                        self.asked = true;
                         By::Us
                     }
                     _ => By::Sdk,
@@ -77,7 +80,11 @@ impl Carrier {
             match self.desk.sort(&self.pipe.peer.redactor, message) {
                 Sorted::Pass(message) => return Some(*message),
                 Sorted::Changed(message) => {
-                    self.pipe.peer.changes.changed(&self.pipe.peer.digest);
+                    // Before we asked anything it is how some servers start: what is asked then is newer than the change,
+                    // and a list would never hold if every session that begins could void it.
+                    if self.asked {
+                        self.pipe.peer.changes.changed(&self.pipe.peer.digest);
+                    }
                     return Some(*message);
                 }
                 Sorted::Skip(why) => self.skip(why),

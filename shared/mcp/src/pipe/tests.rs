@@ -161,13 +161,27 @@ async fn requests_of_the_server_that_nobody_supports_are_answered_by_the_sdk() {
 
 #[tokio::test]
 async fn a_change_of_the_tools_is_reported_under_the_servers_digest() {
-    let (_session, mut far) = opened().await;
+    let (session, mut far) = opened().await;
     let before = far.changes.mark("digest");
-    far.say(&json!({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"}));
-    // Messages are read in order: when the ping is answered the change was read.
-    far.say(&json!({"jsonrpc": "2.0", "id": 1, "method": "ping"}));
-    far.next().await;
-    assert_ne!(far.changes.mark("digest"), before);
+    for asked in [false, true] {
+        if asked {
+            let peer = async {
+                let asked = far.next().await;
+                far.answer(&asked, &json!({}));
+            };
+            let (got, ()) = tokio::join!(call(&session), peer);
+            got.expect("a result");
+        }
+        far.say(&json!({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"}));
+        // Messages are read in order: when the ping is answered the change was read.
+        far.say(&json!({"jsonrpc": "2.0", "id": 1, "method": "ping"}));
+        far.next().await;
+        assert_eq!(
+            far.changes.mark("digest") != before,
+            asked,
+            "what is said before anything was asked is a start"
+        );
+    }
 }
 
 #[tokio::test]

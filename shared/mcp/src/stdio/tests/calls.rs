@@ -141,6 +141,19 @@ async fn a_change_of_the_tools_is_reported() {
     assert_ne!(world.changes.mark(&server.digest), before);
 }
 
+/// As the official server does: it would be asked for its list at every use.
+#[tokio::test]
+async fn a_server_that_starts_with_a_change_of_its_tools_voids_no_list() {
+    let world = World::new();
+    let change = r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#;
+    let starting = PEER.replace("printf 'start", &format!("printf '%s\\n' '{change}'\nprintf 'start"));
+    let server = world.server(&starting, &json!({}));
+    let before = world.changes.mark(&server.digest);
+    world.client.list_tools(&server, LONG).await.expect("tools");
+    world.pid(&server).await;
+    assert_eq!(world.changes.mark(&server.digest), before);
+}
+
 #[tokio::test]
 async fn headers_of_interceptors_travel_beside_the_call_and_nothing_travels_without() {
     let world = World::new();
