@@ -2,6 +2,7 @@
 //! state lives in the memory of one process, so that it can only be polled in the session that began it.
 
 use acceptance::World;
+use http::Method;
 use serde_json::{Value, json};
 
 /// A server in a shell. A task is done at the second question for its status.
@@ -65,4 +66,15 @@ async fn a_call_shows_the_threads_file_and_the_end_of_the_house_ends_its_process
     assert!(workspace.join("shot.png").is_file());
     world.house.wiring.close().await;
     assert!(workspace.join("ended").is_file(), "it was asked to end, and had the time for it");
+}
+
+#[tokio::test]
+async fn a_reset_ends_the_processes_and_the_next_call_has_another() {
+    let world = World::on_file(|_| config()).await;
+    world.invoke("t", "sh_write", &json!({})).await.expect(200);
+    let ended = world.files().join("users/local%3Adefault/threads/t/user-data/workspace/ended");
+    assert!(!ended.exists());
+    world.call(Method::POST, "/api/mcp/cache/reset", None).await.expect(200);
+    assert!(ended.is_file());
+    world.invoke("t", "sh_write", &json!({})).await.expect(200);
 }

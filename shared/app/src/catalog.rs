@@ -194,10 +194,12 @@ impl Catalog {
         Ok(self.assembled(&parts).find(name).cloned())
     }
 
-    /// Forgets every list, here and in the table: each server is asked again when its tools are next needed.
+    /// Forgets every list, here and in the table, and closes what this process keeps open with servers: each is asked again
+    /// when its tools are next needed, and begun anew (reference 4.1).
     pub async fn reset(&self) -> Result<(), ResetError> {
         let current = self.configs.current().await?;
         *self.assembled.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        self.known.close_all().await;
         Ok(self.known.listings().forget(current.servers.values().map(AsRef::as_ref)).await?)
     }
 

@@ -57,10 +57,11 @@ pub(super) async fn search(
     Ok(Json(json!({ "tools": tools, "catalog_hash": CatalogHash::of(&functions) })))
 }
 
-/// Forgets what servers listed (reference 8.1).
+/// Forgets what servers listed, and closes the sessions with stdio servers (reference 8.1, 4.1).
 pub(super) async fn reset(State(gateway): State<Gateway>) -> Result<Json<Value>, Failure> {
     gateway.catalog.reset().await?;
-    let message = "The tool lists are forgotten; each server is asked again on next use.";
+    let message =
+        "The tool lists are forgotten and sessions are closed; each server is asked again on next use.";
     Ok(Json(json!({ "success": true, "message": message })))
 }
 

@@ -103,6 +103,6 @@ pub trait McpClient: Send + Sync {
     /// A thread was deleted: ends what is kept open for it, and waits until it has ended, but not for long.
     async fn close_thread(&self, _thread: &ThreadKey) {}
 
-    /// The process is about to end: ends everything that is kept open, in the same way.
+    /// The process is about to end, or everything is to begin anew: ends all that is kept open, in the same way.
     async fn close_all(&self) {}
 }
