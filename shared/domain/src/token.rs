@@ -30,6 +30,8 @@ pub struct Sealed(String);
 pub struct Access {
     /// The header's value.
     pub sealed: Sealed,
+    /// When it was given.
+    pub granted_at: Timestamp,
     /// When it stops being valid.
     pub expires_at: Timestamp,
 }
@@ -114,13 +116,15 @@ pub struct Grant {
 }
 
 impl Token {
-    /// What to do at `now` for a caller that wants a token with more than `skew` left.
+    /// What to do at `now` for a caller that wants a token with more than `skew` left, or with more than half of its life:
+    /// else one that lives no longer than the skew would be renewed by every call.
     pub fn plan(&self, now: Timestamp, skew: Duration) -> Plan<'_> {
         if let Trouble::Refused { reason } = &self.trouble {
             return Plan::Refused(reason);
         }
         let valid = self.access.as_ref().filter(|access| access.expires_at > now);
-        if let Some(fresh) = valid.filter(|access| access.expires_at > now + skew) {
+        if let Some(fresh) = valid.filter(|access| access.expires_at > now + skew.min(access.lifetime() / 2))
+        {
             return Plan::Use(fresh);
         }
         // As for every lease: at its last instant the holder still has it.
@@ -221,6 +225,12 @@ impl Token {
             }
             _ => false,
         }
+    }
+}
+
+impl Access {
+    fn lifetime(&self) -> Duration {
+        self.expires_at.since(self.granted_at)
     }
 }
 

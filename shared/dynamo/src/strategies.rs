@@ -49,7 +49,11 @@ fn sealed() -> impl Strategy<Value = Sealed> {
 }
 
 pub(crate) fn token() -> impl Strategy<Value = Token> {
-    let access = (sealed(), time()).prop_map(|(sealed, expires_at)| Access { sealed, expires_at });
+    let access = (sealed(), time(), time()).prop_map(|(sealed, granted_at, expires_at)| Access {
+        sealed,
+        granted_at,
+        expires_at,
+    });
     let trouble = prop_oneof![
         Just(Trouble::None),
         (any::<u32>(), time(), "\\PC{0,60}").prop_map(|(attempts, retry_at, reason)| Trouble::Failing {

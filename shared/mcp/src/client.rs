@@ -174,9 +174,12 @@ impl McpClient for Client {
     }
 
     async fn close_all(&self) {
-        if let Some(stdio) = &self.stdio {
-            stdio.close_all().await;
-        }
+        let stdio = async {
+            if let Some(stdio) = &self.stdio {
+                stdio.close_all().await;
+            }
+        };
+        tokio::join!(stdio, self.tokens.settled());
     }
 
     fn task_obstacle(&self, server: &Server) -> Option<String> {

@@ -7,8 +7,8 @@ use pudu_domain::{Token, key_part};
 
 use super::{Clock, Random, SealKeys, StoreError};
 
-/// The address of a token: a server by its name in the config, and a digest of everything that its token depends on, so
-/// that a changed block or variable starts anew.
+/// The address of a token: a server by its name in the config, and a digest of whose token it is, so that another client or
+/// another configured grant starts anew.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TokenKey {
     /// The server's name.
@@ -56,7 +56,7 @@ pub struct TokenPorts {
 }
 
 impl TokenKey {
-    /// The place to which its secrets are sealed: the row's key.
+    /// The row's key: to it, and to their place in the row, its secrets are sealed.
     pub fn place(&self) -> String {
         format!("token#server#{}#{}", key_part::encode(&self.server), key_part::encode(&self.identity))
     }

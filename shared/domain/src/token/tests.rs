@@ -13,7 +13,8 @@ fn after(seconds: u64) -> Timestamp {
 }
 
 fn access(sealed: &str, left: u64) -> Access {
-    Access { sealed: Sealed::new(sealed.to_owned()), expires_at: after(left) }
+    let hour_ago = Timestamp::from_millis(NOW.as_millis() - 3_600_000);
+    Access { sealed: Sealed::new(sealed.to_owned()), granted_at: hour_ago, expires_at: after(left) }
 }
 
 fn held_until(seconds: u64) -> Lease {
@@ -53,6 +54,16 @@ fn the_plan_is_this_table() {
     for (access, lease, trouble, plan) in cases {
         let token = Token { lease, access, trouble, ..Token::default() };
         assert_eq!(token.plan(NOW, SKEW), plan, "{token:?}");
+    }
+}
+
+#[test]
+fn a_token_that_lives_no_longer_than_the_skew_serves_half_of_its_life() {
+    for lifetime in [60, 30] {
+        let access = Access { granted_at: NOW, ..access("a", lifetime) };
+        let token = Token { access: Some(access.clone()), ..Token::default() };
+        assert_eq!(token.plan(after(lifetime / 2 - 1), SKEW), Plan::Use(&access));
+        assert_eq!(token.plan(after(lifetime / 2), SKEW), Plan::Refresh);
     }
 }
 

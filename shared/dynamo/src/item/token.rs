@@ -10,6 +10,7 @@ use crate::row::{Reader, Row, Writer, attr};
 pub(crate) const ITEM: &str = "token";
 
 const ACCESS: &str = "acc";
+const GRANTED_AT: &str = "gat";
 const EXPIRES_AT: &str = "exp";
 const REFRESH: &str = "ref";
 const GRANTED_IN: &str = "gi";
@@ -27,7 +28,9 @@ pub(crate) fn encode(key: &TokenKey, token: &Token) -> Row {
             row.text(attr::LEASE_OWNER, lease.owner.as_str()).time(attr::LEASE_UNTIL, lease.until)
         })
         .maybe(token.access.as_ref(), |row, access| {
-            row.text(ACCESS, access.sealed.as_str()).time(EXPIRES_AT, access.expires_at)
+            row.text(ACCESS, access.sealed.as_str())
+                .time(GRANTED_AT, access.granted_at)
+                .time(EXPIRES_AT, access.expires_at)
         })
         .maybe(token.refresh.as_ref(), |row, refresh| row.text(REFRESH, refresh.as_str()))
         .maybe(token.rejections, |row, rejections| {
@@ -66,7 +69,11 @@ fn lease(reader: Reader<'_>) -> Result<Option<Lease>, StoreError> {
 
 fn access(reader: Reader<'_>) -> Result<Option<Access>, StoreError> {
     let Some(text) = reader.text_maybe(ACCESS)? else { return Ok(None) };
-    Ok(Some(Access { sealed: sealed(text), expires_at: reader.time(EXPIRES_AT)? }))
+    Ok(Some(Access {
+        sealed: sealed(text),
+        granted_at: reader.time(GRANTED_AT)?,
+        expires_at: reader.time(EXPIRES_AT)?,
+    }))
 }
 
 /// A reason without attempts is a refusal.

@@ -60,8 +60,8 @@ impl Asking<'_> {
             return answer;
         }
         match self.bearer(&wanted).await {
-            Ok(another) => self.ask(Some(&another)).await,
-            Err(_) => answer,
+            Ok(another) if !another.is(&bearer) => self.ask(Some(&another)).await,
+            Ok(_) | Err(_) => answer,
         }
     }
 

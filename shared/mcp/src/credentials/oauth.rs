@@ -18,6 +18,7 @@ mod request;
 use pudu_app::chain::Chain;
 use pudu_app::ports::{CallError, CallFault, TokenKey};
 use pudu_config::{ConnectError, ResolvedOauth, SealKey};
+use pudu_domain::Token;
 use pudu_domain::token::Sealed;
 use secrecy::SecretString;
 
@@ -37,6 +38,8 @@ pub(crate) struct Bearer {
 #[derive(Debug)]
 pub(crate) struct Wanted {
     key: TokenKey,
+    /// What an access token depends on.
+    terms: String,
     oauth: ResolvedOauth,
     server_url: SecretString,
     seal: SealKey,
@@ -47,6 +50,37 @@ pub(crate) struct Wanted {
 pub(crate) struct TokenError {
     fault: CallFault,
     message: String,
+}
+
+impl Bearer {
+    /// Whether it is the same token.
+    pub(crate) fn is(&self, other: &Self) -> bool {
+        self.sealed == other.sealed
+    }
+}
+
+impl Wanted {
+    /// The row's access token; `None` when there is none that opens: it was given under other terms.
+    fn bearer(&self, token: &Token) -> Option<Bearer> {
+        let access = token.access.as_ref()?;
+        let header = self.seal.open(&self.access_place(), access.sealed.as_str()).ok()?;
+        Some(Bearer { header, sealed: access.sealed.clone() })
+    }
+
+    /// The refresh token that replaced the configured one.
+    fn refresh(&self, token: &Token) -> Option<SecretString> {
+        self.seal.open(&self.refresh_place(), token.refresh.as_ref()?.as_str()).ok()
+    }
+
+    /// To where an access token is sealed. The terms are part of it, so that under others it does not open.
+    fn access_place(&self) -> String {
+        format!("{}#access#{}", self.key.place(), self.terms)
+    }
+
+    /// Not the same: a refresh token that is moved to where the access token is must not be sent to the server.
+    fn refresh_place(&self) -> String {
+        format!("{}#refresh", self.key.place())
+    }
 }
 
 impl TokenError {

@@ -1,5 +1,6 @@
 //! OAuth against a token server that counts, rotates refresh tokens and notices when one is presented twice.
 
+mod rotation;
 mod token_server;
 
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -30,7 +30,8 @@ fn sealed(text: impl Into<String>) -> Sealed {
 
 fn grant(world: &World, text: &str) -> Grant {
     let expires_at = world.now() + Duration::from_secs(3600);
-    Grant { access: Access { sealed: sealed(text), expires_at }, refresh: Some(sealed(format!("r-{text}"))) }
+    let access = Access { sealed: sealed(text), granted_at: world.now(), expires_at };
+    Grant { access, refresh: Some(sealed(format!("r-{text}"))) }
 }
 
 fn claimed(world: &World, token: &Token, nonce: u64) -> Token {

@@ -113,33 +113,49 @@ impl ResolvedOauth {
         missing.map_or(Ok(self), |field| Err(ConnectError::Oauth { field }))
     }
 
-    /// The digest (32 hex characters) of everything that a token depends on: another digest, another token. Keyed, because
-    /// it is part of a stored key. `server_url` counts where the token endpoint is found by it; `refresh_skew` does not.
+    /// The digest (32 hex characters) of whose tokens these are: another digest, another row. Keyed, because it is part of
+    /// a stored key. A grant by refresh token is the same as long as the token server, the client and the configured token
+    /// are: a new client secret or scope must not lose the token that replaced the configured one, which is nowhere else.
     pub fn identity(&self, key: &SealKey, server_url: &SecretString) -> String {
-        let plain =
-            |value: &Option<SecretString>| value.as_ref().map(|value| value.expose_secret().to_owned());
-        let at = plain(&self.token_url).map_or_else(|| json!([server_url.expose_secret()]), Value::from);
+        if self.grant_type == GrantType::ClientCredentials {
+            return self.terms(key, server_url);
+        }
+        let all = json!([
+            self.place(server_url),
+            plain(self.client_id.as_ref()),
+            plain(self.refresh_token.as_ref())
+        ]);
+        key.keyed_hash("pudu oauth grant v1", &canonical(&all))
+    }
+
+    /// The digest of everything that an access token depends on: one that was given under other terms is not used.
+    /// `server_url` counts where the token endpoint is found by it; `refresh_skew` does not.
+    pub fn terms(&self, key: &SealKey, server_url: &SecretString) -> String {
         let extra: Vec<Value> = self
             .extra_token_params
             .iter()
             .map(|(name, value)| json!([name, value.expose_secret()]))
             .collect();
         let all = json!([
-            at,
+            self.place(server_url),
             self.grant_type == GrantType::RefreshToken,
-            plain(&self.client_id),
-            plain(&self.client_secret),
-            plain(&self.refresh_token),
-            plain(&self.scope),
-            plain(&self.audience),
+            plain(self.client_id.as_ref()),
+            plain(self.client_secret.as_ref()),
+            plain(self.refresh_token.as_ref()),
+            plain(self.scope.as_ref()),
+            plain(self.audience.as_ref()),
             [&self.token_field, &self.token_type_field, &self.expires_in_field, &self.default_token_type],
             extra,
             self.auth_method.map(AuthMethod::as_str),
-            plain(&self.private_key),
-            plain(&self.private_key_id),
+            plain(self.private_key.as_ref()),
+            plain(self.private_key_id.as_ref()),
             self.signing_algorithm.as_str(),
         ]);
         key.keyed_hash("pudu oauth identity v1", &canonical(&all))
+    }
+
+    fn place(&self, server_url: &SecretString) -> Value {
+        plain(self.token_url.as_ref()).map_or_else(|| json!([server_url.expose_secret()]), Value::from)
     }
 
     /// Every value that no text may show.
@@ -148,6 +164,10 @@ impl ResolvedOauth {
         let own = own.into_iter().filter_map(Clone::clone);
         own.chain(self.extra_token_params.iter().map(|(_, value)| value.clone())).collect()
     }
+}
+
+fn plain(value: Option<&SecretString>) -> Option<&str> {
+    value.map(ExposeSecret::expose_secret)
 }
 
 fn value(field: &str, setting: &Setting, secrets: &dyn Secrets) -> Result<SecretString, ConnectError> {

@@ -157,6 +157,7 @@ impl World {
         self.good += 1;
         let access = Access {
             sealed: Sealed::new(format!("a{}", self.good)),
+            granted_at: self.now,
             expires_at: self.now + Duration::from_secs(60),
         };
         let grant = Grant { access, refresh: Some(Sealed::new(self.good.to_string())) };

@@ -11,6 +11,8 @@ use serde_json::{Map, Value};
 const USUAL_LIFETIME: u64 = 3600;
 /// A lifetime beyond it is taken as this: nobody counts on a token for longer.
 const LONGEST_LIFETIME: u64 = 10 * 365 * 24 * 3600;
+/// Most bytes of a token. More fits into no header, and two of them would not fit into their row.
+const MAX_TOKEN_BYTES: usize = 32 * 1024;
 /// The names of errors that may be told; any other text is the token server's, and may hold anything.
 const ERRORS: [&str; 8] = [
     "invalid_request",
@@ -54,6 +56,10 @@ pub(super) fn read(oauth: &ResolvedOauth, status: StatusCode, body: &[u8]) -> An
     };
     let text = |field: &str| fields.get(field).and_then(Value::as_str).filter(|text| !text.is_empty());
     let Some(token) = text(&oauth.token_field) else {
+        // Some token servers say no with HTTP 200.
+        if fields.contains_key("error") {
+            return refusal(status, Some(&fields));
+        }
         return Answer::Failed(format!("the token server's answer has no '{}'", oauth.token_field));
     };
     let kind = text(&oauth.token_type_field).unwrap_or(&oauth.default_token_type);
@@ -65,6 +71,9 @@ pub(super) fn read(oauth: &ResolvedOauth, status: StatusCode, body: &[u8]) -> An
         return Answer::Failed(format!("the token server's token cannot be sent as a header: {reason}"));
     }
     let rotated = if oauth.grant_type == GrantType::RefreshToken { text("refresh_token") } else { None };
+    if header.len().max(rotated.map_or(0, str::len)) > MAX_TOKEN_BYTES {
+        return Answer::Failed(format!("the token server's token is longer than {MAX_TOKEN_BYTES} bytes"));
+    }
     Answer::Granted {
         header: SecretString::from(header),
         refresh: rotated.map(SecretString::from),

@@ -12,9 +12,10 @@ use pudu_app::chain::Chain;
 use pudu_app::ports::{Replaced, StoreError, TokenKey, TokenPorts};
 use pudu_config::{Secrets, Server};
 use pudu_domain::Token;
-use pudu_domain::token::{Access, Plan};
+use pudu_domain::token::Plan;
 use secrecy::SecretString;
 use tokio::task::JoinSet;
+use tokio::time::timeout;
 
 use super::{Bearer, TokenError, Wanted};
 use crate::wire::Wire;
@@ -25,14 +26,17 @@ const LOOKS: [u64; 5] = [50, 100, 200, 400, 800];
 /// Most tokens that a process remembers; past it the memory starts anew, and the table still has them.
 const MAX_HELD: usize = 10_000;
 
+/// A token in this process: its row, and the terms under which it was given.
+type Slot = (TokenKey, String);
+
 type Flight = Shared<BoxFuture<'static, Result<Bearer, TokenError>>>;
 
 /// The tokens of every server, one renewal per token at a time.
 pub(crate) struct Keeper {
     ports: TokenPorts,
     wire: Wire,
-    held: Mutex<HashMap<TokenKey, Held>>,
-    flights: Mutex<HashMap<TokenKey, Flight>>,
+    held: Mutex<HashMap<Slot, Held>>,
+    flights: Mutex<HashMap<Slot, Flight>>,
     /// A renewal goes on when nobody waits for it any more: what it brings may exist nowhere else.
     running: Mutex<JoinSet<()>>,
 }
@@ -60,7 +64,8 @@ impl Keeper {
         let seal = self.ports.keys.current().await;
         let seal = seal.map_err(|error| TokenError::unavailable(Chain(&error).to_string()))?;
         let key = TokenKey { server: server.name.clone(), identity: oauth.identity(&seal, &server_url) };
-        Ok(Some(Arc::new(Wanted { key, oauth, server_url, seal })))
+        let terms = oauth.terms(&seal, &server_url);
+        Ok(Some(Arc::new(Wanted { key, terms, oauth, server_url, seal })))
     }
 
     /// A token to send now. Waits for whoever renews it when there is none that is valid.
@@ -78,20 +83,32 @@ impl Keeper {
             false
         });
         if taken_away {
-            let mut held = lock(&self.held);
-            if held.get(&wanted.key).and_then(|held| held.token.access.as_ref()).map(|a| &a.sealed)
+            let (slot, mut held) = (slot(wanted), lock(&self.held));
+            if held.get(&slot).and_then(|held| held.token.access.as_ref()).map(|a| &a.sealed)
                 == Some(&bearer.sealed)
             {
-                held.remove(&wanted.key);
+                held.remove(&slot);
             }
         }
         taken_away
     }
 
+    /// Waits for the renewals that run, as long as one may take: for when the process ends.
+    pub(crate) async fn settled(&self) {
+        let mut running = std::mem::take(&mut *lock(&self.running));
+        let ended = async { while running.join_next().await.is_some() {} };
+        if timeout(ASKING, ended).await.is_err() {
+            tracing::warn!("the process ends in the midst of a token request");
+        }
+    }
+
     /// The tokens of a server that this process has sent lately: no text may show them.
     pub(crate) fn known(&self, server: &str) -> Vec<SecretString> {
         let held = lock(&self.held);
-        held.iter().filter(|(key, _)| key.server == server).map(|(_, held)| held.header.clone()).collect()
+        held.iter()
+            .filter(|((key, _), _)| key.server == server)
+            .map(|(_, held)| held.header.clone())
+            .collect()
     }
 
     async fn take_away(&self, wanted: &Wanted, bearer: &Bearer) -> Result<bool, StoreError> {
@@ -112,7 +129,7 @@ impl Keeper {
     /// From this process alone: nothing is asked for a call in the ordinary case.
     fn fresh(&self, wanted: &Wanted) -> Option<Bearer> {
         let held = lock(&self.held);
-        let Held { token, header } = held.get(&wanted.key)?;
+        let Held { token, header } = held.get(&slot(wanted))?;
         match token.plan(self.ports.clock.now(), wanted.oauth.refresh_skew) {
             Plan::Use(access) => Some(Bearer { header: header.clone(), sealed: access.sealed.clone() }),
             _ => None,
@@ -121,20 +138,19 @@ impl Keeper {
 
     /// Joins the flight of this token, or begins one.
     fn flight(self: &Arc<Self>, wanted: &Arc<Wanted>) -> Flight {
-        let mut flights = lock(&self.flights);
-        if let Some(flight) = flights.get(&wanted.key) {
+        let (slot, mut flights) = (slot(wanted), lock(&self.flights));
+        if let Some(flight) = flights.get(&slot) {
             return flight.clone();
         }
         let (keeper, wanted) = (Arc::clone(self), Arc::clone(wanted));
-        let key = wanted.key.clone();
-        let landing = Landing { keeper: Arc::clone(self), key: key.clone() };
+        let landing = Landing { keeper: Arc::clone(self), slot: slot.clone() };
         let flight = async move {
             let _landing = landing;
             keeper.get(&wanted).await
         }
         .boxed()
         .shared();
-        flights.insert(key, flight.clone());
+        flights.insert(slot, flight.clone());
         let mut running = lock(&self.running);
         while running.try_join_next().is_some() {}
         let alone = flight.clone();
@@ -150,25 +166,30 @@ impl Keeper {
                 Ok(stored) => stored,
                 Err(error) => return self.without_table(wanted, &error),
             };
-            let token = stored.clone().unwrap_or_default();
-            match token.plan(self.ports.clock.now(), skew) {
-                Plan::Use(access) => match self.opened(wanted, &token, access) {
-                    Some(bearer) => return Ok(bearer),
-                    None => return self.renew(wanted, stored.as_ref()).await,
-                },
-                Plan::Refused(reason) => return Err(TokenError::refused(reason)),
-                Plan::Backoff { until, reason } => {
+            let mut token = stored.clone().unwrap_or_default();
+            let bearer = wanted.bearer(&token);
+            if bearer.is_none() {
+                // Given under other terms: as good as none. Only whoever may renew the row may act on that.
+                token.access = None;
+            }
+            match (token.plan(self.ports.clock.now(), skew), bearer) {
+                (Plan::Use(_), Some(bearer)) => {
+                    self.hold(wanted, &token, &bearer);
+                    return Ok(bearer);
+                }
+                (Plan::Refused(reason), _) => return Err(TokenError::refused(reason)),
+                (Plan::Backoff { until, reason }, _) => {
                     let seconds = until.since(self.ports.clock.now()).as_secs().max(1);
                     return Err(TokenError::unavailable(format!(
                         "{reason}; it is asked again in {seconds} s"
                     )));
                 }
-                Plan::Wait(_) => {
+                (Plan::Wait(_), _) => {
                     self.ports.clock.sleep(Duration::from_millis(looks.next().unwrap_or(800))).await;
                     // What is there after waiting is as new as it gets, however soon it ends.
                     skew = Duration::ZERO;
                 }
-                Plan::Refresh => {
+                (Plan::Refresh | Plan::Use(_), _) => {
                     let claimed = token.claimed(self.lease());
                     match self.ports.store.replace(&wanted.key, stored.as_ref(), &claimed).await {
                         Ok(Replaced::Done) if claimed.is_held_for(ASKING, self.ports.clock.now()) => {
@@ -183,42 +204,20 @@ impl Keeper {
         }
     }
 
-    /// A token that does not open was sealed with another key: as good as none.
-    async fn renew(&self, wanted: &Wanted, stored: Option<&Token>) -> Result<Bearer, TokenError> {
-        tracing::warn!(
-            server = wanted.key.server,
-            "a stored token does not open with this key; another one is asked for"
-        );
-        let claimed = stored.cloned().unwrap_or_default().claimed(self.lease());
-        match self.ports.store.replace(&wanted.key, stored, &claimed).await {
-            Ok(Replaced::Done) => self.renewed(wanted, claimed).await,
-            Ok(Replaced::Lost(_)) => {
-                Err(TokenError::unavailable("another process asks for a token; try again"))
-            }
-            Err(error) => self.without_table(wanted, &error),
-        }
-    }
-
-    /// The token of the row, kept for the next call.
-    fn opened(&self, wanted: &Wanted, token: &Token, access: &Access) -> Option<Bearer> {
-        let header = wanted.seal.open(&wanted.key.place(), access.sealed.as_str()).ok()?;
-        self.hold(wanted, token, &header);
-        Some(Bearer { header, sealed: access.sealed.clone() })
-    }
-
-    fn hold(&self, wanted: &Wanted, token: &Token, header: &SecretString) {
+    /// Keeps the token of the row for the next call.
+    fn hold(&self, wanted: &Wanted, token: &Token, bearer: &Bearer) {
         let mut held = lock(&self.held);
         if held.len() >= MAX_HELD {
             held.clear();
         }
-        held.insert(wanted.key.clone(), Held { token: token.clone(), header: header.clone() });
+        held.insert(slot(wanted), Held { token: token.clone(), header: bearer.header.clone() });
     }
 
     /// While the table does not answer, what this process has is used to its end.
     fn without_table(&self, wanted: &Wanted, error: &StoreError) -> Result<Bearer, TokenError> {
         tracing::warn!(server = wanted.key.server, error = %Chain(error), "the table did not give a token");
         let held = lock(&self.held);
-        let valid = held.get(&wanted.key).and_then(|held| {
+        let valid = held.get(&slot(wanted)).and_then(|held| {
             match held.token.plan(self.ports.clock.now(), Duration::ZERO) {
                 Plan::Use(access) => {
                     Some(Bearer { header: held.header.clone(), sealed: access.sealed.clone() })
@@ -233,13 +232,17 @@ impl Keeper {
 /// Takes the flight off the list when it is over, also when it panicked: its result is for those who waited.
 struct Landing {
     keeper: Arc<Keeper>,
-    key: TokenKey,
+    slot: Slot,
 }
 
 impl Drop for Landing {
     fn drop(&mut self) {
-        lock(&self.keeper.flights).remove(&self.key);
+        lock(&self.keeper.flights).remove(&self.slot);
     }
+}
+
+fn slot(wanted: &Wanted) -> Slot {
+    (wanted.key.clone(), wanted.terms.clone())
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

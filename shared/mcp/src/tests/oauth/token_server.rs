@@ -25,6 +25,7 @@ pub(super) struct TokenServer {
 
 #[derive(Default)]
 struct Inner {
+    arrived: usize,
     forms: Vec<Form>,
     authorizations: Vec<Option<String>>,
     /// The refresh token that is good now; none for a server that does not look.
@@ -85,6 +86,13 @@ impl TokenServer {
         gate
     }
 
+    /// Waits until so many token requests have come, answered or not.
+    pub(super) async fn arrived(&self, count: usize) {
+        while self.inner.lock().unwrap().arrived < count {
+            tokio::task::yield_now().await;
+        }
+    }
+
     /// Token requests so far.
     pub(super) fn count(&self) -> usize {
         self.inner.lock().unwrap().forms.len()
@@ -123,7 +131,11 @@ async fn respond(
         let endpoint = format!("{}/token", inner.origin);
         return json_body(json!({"issuer": issuer, "token_endpoint": endpoint}).to_string());
     }
-    let gate = inner.lock().unwrap().gate.clone();
+    let gate = {
+        let mut inner = inner.lock().unwrap();
+        inner.arrived += 1;
+        inner.gate.clone()
+    };
     if let Some(gate) = gate {
         gate.notified().await;
         inner.lock().unwrap().gate = None;

@@ -47,6 +47,30 @@ fn another_value_anywhere_is_another_identity() {
     assert!(seen.iter().all(|digest| digest.len() == 32));
 }
 
+/// What was rotated is in the row alone: the configured token is used up.
+#[test]
+fn a_refresh_grant_is_the_same_under_other_terms() {
+    let grant = |more: Value| {
+        let mut block = block();
+        block["grant_type"] = json!("refresh_token");
+        block["refresh_token"] = json!("r");
+        block.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        let resolved = server(&block).oauth(&NoSecrets).unwrap().unwrap();
+        let (key, url) = (SealKey::new([7; 32]), SecretString::from("http://h/"));
+        (resolved.identity(&key, &url), resolved.terms(&key, &url))
+    };
+    let first = grant(json!({}));
+    for other in [json!({"client_secret": "s2"}), json!({"scope": "a"}), json!({"token_field": "t"})] {
+        let (identity, terms) = grant(other);
+        assert!(identity == first.0 && terms != first.1);
+    }
+    for other in
+        [json!({"refresh_token": "r2"}), json!({"client_id": "you"}), json!({"token_url": "http://h/other"})]
+    {
+        assert_ne!(grant(other).0, first.0);
+    }
+}
+
 #[test]
 fn when_a_token_is_renewed_and_where_its_server_is_do_not_change_whose_it_is() {
     let mut other = block();

@@ -80,6 +80,15 @@ fn vector_50_only_the_refresh_grant_takes_a_new_refresh_token() {
 }
 
 #[test]
+fn a_token_that_is_too_long_to_be_kept_is_none() {
+    let long = "x".repeat(MAX_TOKEN_BYTES);
+    let (terminal, why) = failed(200, &json!({ "access_token": long }).to_string());
+    assert!(!terminal && why.contains("longer than 32768 bytes"), "{why}");
+    let fits = &long[..MAX_TOKEN_BYTES - "Bearer ".len()];
+    assert_eq!(granted(&json!({}), &json!({ "access_token": fits })).0.len(), MAX_TOKEN_BYTES);
+}
+
+#[test]
 fn a_missing_token_names_its_field() {
     for body in
         [json!({}), json!({"access_token": ""}), json!({"access_token": 7}), json!({"access_token": null})]
@@ -99,6 +108,9 @@ fn only_invalid_grant_is_the_end_and_no_word_of_the_servers_own_is_told() {
     for (status, body, terminal, part) in [
         (400, error("invalid_grant"), true, "invalid_grant"),
         (401, error("invalid_grant"), true, "invalid_grant"),
+        (200, error("invalid_grant"), true, "invalid_grant"),
+        (200, error("invalid_client"), false, "invalid_client"),
+        (200, error("canary_error"), false, "HTTP 200"),
         (401, error("invalid_client"), false, "invalid_client"),
         (400, error("canary_error"), false, "HTTP 400"),
         (500, "canary".to_owned(), false, "HTTP 500"),

@@ -43,8 +43,9 @@ impl Keeper {
             }
             Answer::Refused(reason) => {
                 tracing::warn!(server = wanted.key.server, reason, "a token was refused for good");
-                self.bring(wanted, &claimed, &claimed.refused(reason.clone()), None).await;
-                return Err(TokenError::refused(reason));
+                let refused = claimed.refused(reason);
+                let brought = self.bring(wanted, &claimed, &refused, None).await.unwrap_or(refused);
+                return self.left(wanted, &brought);
             }
             Answer::Failed(reason) => Err(reason),
         };
@@ -52,27 +53,34 @@ impl Keeper {
             Ok(granted) => granted,
             Err(reason) => {
                 tracing::warn!(server = wanted.key.server, reason, "a token could not be had");
-                let failed = claimed.failed(now, reason.clone());
-                self.bring(wanted, &claimed, &failed, None).await;
-                return self.old(wanted, &failed).ok_or_else(|| TokenError::unavailable(reason));
+                let failed = claimed.failed(now, reason);
+                let brought = self.bring(wanted, &claimed, &failed, None).await.unwrap_or(failed);
+                return self.left(wanted, &brought);
             }
         };
         let granted = claimed.granted(&grant);
         let brought = self.bring(wanted, &claimed, &granted, Some(&grant)).await.unwrap_or(granted);
         // A later claim may have brought another one: then that is the token.
-        if let Some(bearer) = brought.access.as_ref().and_then(|access| self.opened(wanted, &brought, access))
-        {
+        if let Some(bearer) = wanted.bearer(&brought) {
+            self.hold(wanted, &brought, &bearer);
             return Ok(bearer);
         }
         Ok(Bearer { header, sealed: grant.access.sealed })
     }
 
-    /// What is still valid while no new one can be had.
-    fn old(&self, wanted: &Wanted, token: &Token) -> Option<Bearer> {
-        let now = self.ports.clock.now();
-        let access = token.access.as_ref().filter(|access| access.expires_at > now)?;
-        debug_assert!(matches!(token.trouble, Trouble::Failing { .. }), "called after a failure only");
-        self.opened(wanted, token, access)
+    /// What there is when this process got no token: the old one while it is valid, or what another process brought
+    /// meanwhile.
+    fn left(&self, wanted: &Wanted, row: &Token) -> Result<Bearer, TokenError> {
+        let valid = row.access.as_ref().is_some_and(|access| access.expires_at > self.ports.clock.now());
+        if let Some(bearer) = wanted.bearer(row).filter(|_| valid) {
+            self.hold(wanted, row, &bearer);
+            return Ok(bearer);
+        }
+        Err(match &row.trouble {
+            Trouble::Refused { reason } => TokenError::refused(reason),
+            Trouble::Failing { reason, .. } => TokenError::unavailable(reason),
+            Trouble::None => TokenError::unavailable("another process asks for a token; try again"),
+        })
     }
 
     /// Writes the outcome of a claim, as long as the table does not answer and the claim may still count. A grant is
@@ -120,15 +128,17 @@ impl Keeper {
         refresh: Option<&SecretString>,
         lifetime: Duration,
     ) -> Result<Grant, String> {
-        let expires_at = self.ports.clock.now() + lifetime;
-        let access = Access { sealed: self.sealed(wanted, header)?, expires_at };
-        Ok(Grant { access, refresh: refresh.map(|refresh| self.sealed(wanted, refresh)).transpose()? })
+        let granted_at = self.ports.clock.now();
+        let sealed = self.sealed(wanted, &wanted.access_place(), header)?;
+        let access = Access { sealed, granted_at, expires_at: granted_at + lifetime };
+        let refresh = refresh.map(|refresh| self.sealed(wanted, &wanted.refresh_place(), refresh));
+        Ok(Grant { access, refresh: refresh.transpose()? })
     }
 
-    fn sealed(&self, wanted: &Wanted, secret: &SecretString) -> Result<Sealed, String> {
+    fn sealed(&self, wanted: &Wanted, place: &str, secret: &SecretString) -> Result<Sealed, String> {
         let mut nonce = [0; NONCE_BYTES];
         self.ports.random.fill(&mut nonce);
-        let sealed = wanted.seal.seal(&wanted.key.place(), secret.expose_secret(), nonce);
+        let sealed = wanted.seal.seal(place, secret.expose_secret(), nonce);
         sealed.map(Sealed::new).map_err(|_| "the token is too large to be stored".to_owned())
     }
 
@@ -139,9 +149,7 @@ impl Keeper {
             Ok(endpoint) => endpoint,
             Err(reason) => return Answer::Failed(reason),
         };
-        let place = wanted.key.place();
-        let refresh =
-            claimed.refresh.as_ref().and_then(|stored| wanted.seal.open(&place, stored.as_str()).ok());
+        let refresh = wanted.refresh(claimed);
         let assertion = match (endpoint.method, &oauth.private_key, &oauth.client_id) {
             (AuthMethod::PrivateKeyJwt, Some(key), Some(id)) => {
                 match self.assertion(wanted, &endpoint, key, id) {
@@ -165,11 +173,18 @@ impl Keeper {
         };
         let fields: Vec<(&str, &str)> =
             request.fields.iter().map(|(name, value)| (name.as_str(), value.expose_secret())).collect();
+        // Again, because finding the endpoint takes time and a function may have been frozen meanwhile: what another process
+        // may be presenting must not be presented by this one too.
+        if !claimed.is_held_for(ASKING, self.ports.clock.now()) {
+            return Answer::Failed(
+                "the process stood still while it asked for a token; try again".to_owned(),
+            );
+        }
         match self.wire.form(&target, &fields).await {
             Ok(plain) => answer::read(oauth, plain.status, &plain.body),
             Err(failure) => Answer::Failed(match failure.fault {
-                CallFault::NotSent | CallFault::Broken => format!("the token server {}", failure.message),
-                _ => format!("the token server: {}", failure.message),
+                CallFault::Broken => format!("the token server: {}", failure.message),
+                _ => format!("the token server {}", failure.message),
             }),
         }
     }
