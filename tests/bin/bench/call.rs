@@ -1,8 +1,9 @@
 //! One `tools/call` in three ways, interleaved: through [`pudu_mcp::Client`] as the gateway calls it, on a bare persistent
 //! session of the SDK, and as a raw HTTP POST of bytes made beforehand. In both eras, against the same echo server, which
-//! runs in this process on a connection of the loopback.
+//! runs in this process on a connection of the loopback. Then the memory of as many pooled stdio sessions as there may be.
 
 mod server;
+mod sessions;
 mod ways;
 
 use std::time::Instant;
@@ -11,20 +12,21 @@ use anyhow::Context;
 
 use crate::row::Row;
 use server::{EchoServer, Speaks};
+pub(crate) use sessions::serve;
 use ways::{Pudu, Raw, Sdk, Way};
 
 /// Calls of each way that count, and calls before that.
 const CALLS: usize = 3_000;
 const WARM_UP: usize = 300;
 
-/// Measures both eras.
+/// Measures both eras, and then the sessions.
 pub(crate) async fn run(out: &mut impl FnMut(Row)) -> anyhow::Result<()> {
     for speaks in [Speaks::Newest, Speaks::Sessions] {
         for row in era(speaks).await? {
             out(row);
         }
     }
-    Ok(())
+    sessions::run(out).await
 }
 
 /// One way, its own server and what was measured of it.

@@ -23,8 +23,12 @@ enum Name {
     Units,
     /// Polls per second for many due tasks against a real HTTP status server.
     Drain,
-    /// One `tools/call` through the client, on a bare session of the SDK, and as a raw POST, in both eras.
+    /// One `tools/call` through the client, on a bare session of the SDK, and as a raw POST, in both eras; and the memory
+    /// of 256 pooled stdio sessions.
     Call,
+    /// Is the stdio server of those sessions.
+    #[value(hide = true)]
+    Serve,
     /// Size, start-to-ready time and memory of each function, built with the `function` profile.
     Start,
 }
@@ -41,6 +45,9 @@ struct Arguments {
 
 fn main() -> anyhow::Result<()> {
     let arguments = Arguments::parse();
+    if matches!(arguments.name, Name::Serve) {
+        return call::serve();
+    }
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(async {
         let mut out = |row: row::Row| println!("{}", if arguments.json { row.json() } else { row.text() });
@@ -48,6 +55,7 @@ fn main() -> anyhow::Result<()> {
             Name::Units => units::run(&mut out).await,
             Name::Drain => drain::run(&mut out).await,
             Name::Call => call::run(&mut out).await,
+            Name::Serve => Ok(()),
             Name::Start => start::run(&mut out).await,
         }
     })
