@@ -59,3 +59,21 @@ async fn a_toolset_whose_tools_are_missing_disables_only_itself() {
     world.invoke("t1", "example_echo", &json!({"text": "on"})).await.expect(200);
     world.invoke("t1", "example_submit_report", &json!({"title": "Deer"})).await.refused(404);
 }
+
+#[tokio::test]
+async fn vector_4_an_unsupported_transport_is_a_reason_beside_its_server_and_hides_no_sibling() {
+    let world = World::without_servers().await;
+    let sibling = json!({"type": "http", "url": world.example.url()});
+    world
+        .put_config(&json!({"odd": {"type": "websocket", "url": "http://h/"}, "fine": sibling}))
+        .await
+        .expect(200);
+    let listed = world.get("/api/tools").await;
+    assert_eq!(listed["servers"]["odd"]["state"], "error", "{listed}");
+    let reason = listed["servers"]["odd"]["reason"].as_str().unwrap();
+    assert!(reason.contains("websocket") && reason.contains("http"), "{reason}");
+    assert_eq!(listed["servers"]["fine"]["state"], "ok", "{listed}");
+    world.invoke("t1", "fine_echo", &json!({"text": "x"})).await.expect(200);
+    let refused = world.invoke("t1", "odd_tool", &json!({})).await;
+    assert!(refused.text.contains("websocket"), "{}", refused.text);
+}
