@@ -1,6 +1,8 @@
 //! A stdio server in the whole house: its tools in the catalogue, a call through the gateway, and a durable task whose
 //! state lives in the memory of one process, so that it can only be polled in the session that began it.
 
+use std::time::Duration;
+
 use acceptance::World;
 use http::Method;
 use serde_json::{Value, json};
@@ -77,4 +79,23 @@ async fn a_reset_ends_the_processes_and_the_next_call_has_another() {
     world.call(Method::POST, "/api/mcp/cache/reset", None).await.expect(200);
     assert!(ended.is_file());
     world.invoke("t", "sh_write", &json!({})).await.expect(200);
+}
+
+#[tokio::test]
+async fn a_server_that_is_switched_off_keeps_no_process() {
+    let world = World::on_file(|_| config()).await;
+    world.invoke("t", "sh_write", &json!({})).await.expect(200);
+    let ended = world.files().join("users/local%3Adefault/threads/t/user-data/workspace/ended");
+    let shown = world.get("/api/mcp/config").await;
+    world.call(Method::PUT, "/api/mcp/config", Some(&shown)).await.expect(200);
+    world.invoke("t", "sh_write", &json!({})).await.expect(200);
+    assert!(!ended.exists(), "a config that says the same ends nothing");
+    world.call(Method::PUT, "/api/mcp/config", Some(&json!({"mcp_servers": {}}))).await.expect(200);
+    // It is let go of, and nobody waits for its end but this test.
+    let end = async {
+        while !ended.is_file() {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(60), end).await.expect("its process ends");
 }

@@ -15,11 +15,11 @@ use pudu_domain::Timestamp;
 use serde_json::Value;
 use tokio::task::JoinSet;
 
-use crate::configs::{ConfigError, Configs};
+use crate::configs::{ConfigError, Configs, Current};
 use crate::function::Function;
 use crate::known::Known;
 use crate::listings::{Listed, ListedTool};
-use crate::ports::{CallError, Clock, McpClient, StoreError};
+use crate::ports::{CallError, Clock, McpClient, StoreError, Version};
 use parts::{Part, Parts};
 
 /// What a tool does when it is called.
@@ -111,6 +111,8 @@ pub struct Catalog {
     clock: Arc<dyn Clock>,
     /// The last one that was put together, with what it was made of: most calls find it as it is.
     assembled: Mutex<Option<(Parts, Arc<Catalogue>)>>,
+    /// The config for which what is kept open with servers was last looked through.
+    adopted: Mutex<Option<Version>>,
 }
 
 /// A question to a server.
@@ -141,7 +143,7 @@ impl Tool {
 impl Catalog {
     /// A catalogue of the configured servers, as far as `known` knows them.
     pub fn new(configs: Arc<Configs>, known: Known, clock: Arc<dyn Clock>) -> Self {
-        Self { configs, known, clock, assembled: Mutex::new(None) }
+        Self { configs, known, clock, assembled: Mutex::new(None), adopted: Mutex::new(None) }
     }
 
     /// The catalogue as it is now. Servers whose tools are not known are asked side by side, each within its own limits, at
@@ -203,9 +205,22 @@ impl Catalog {
         Ok(self.known.listings().forget(current.servers.values().map(AsRef::as_ref)).await?)
     }
 
+    /// Lets go of what is kept open with servers that `current` does not have, or has switched off. Calls do so by
+    /// themselves; whoever changes the config does it at once.
+    pub fn adopt(&self, current: &Current) {
+        let mut adopted = self.adopted.lock().unwrap_or_else(PoisonError::into_inner);
+        if adopted.as_ref() == Some(&current.version) {
+            return;
+        }
+        *adopted = Some(current.version.clone());
+        let enabled = current.servers.values().filter(|server| server.enabled);
+        self.known.keep_servers(&enabled.map(|server| server.name.as_str()).collect());
+    }
+
     /// What is known here and now.
     async fn parts(&self) -> Result<Parts, ConfigError> {
         let current = self.configs.current().await?;
+        self.adopt(&current);
         let enabled = current.servers.values().filter(|server| server.enabled);
         let glimpses =
             enabled.map(|server| (server.name.clone(), Part::of(self.known.listings().peek(server))));

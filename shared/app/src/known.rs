@@ -1,5 +1,6 @@
 //! A client of MCP servers that knows what they listed: it tells each call the tool's definition, and holds results to it.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -87,6 +88,10 @@ impl McpClient for Known {
             self.condemn(server, &name, &result, misfit, left).await?;
         }
         Ok(result)
+    }
+
+    fn keep_servers(&self, names: &BTreeSet<&str>) {
+        self.client.keep_servers(names);
     }
 
     async fn close_thread(&self, thread: &ThreadKey) {

@@ -10,6 +10,7 @@ mod list;
 mod listing;
 mod way;
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -102,14 +103,6 @@ impl Client {
         self
     }
 
-    /// Closes the stdio sessions with the server of that name. Waits until their processes have ended, but not longer than
-    /// 10 s. A changed entry needs no such call: its next use finds no session of the old one.
-    pub async fn close_server(&self, server: &str) {
-        if let Some(stdio) = &self.stdio {
-            stdio.close_server(server).await;
-        }
-    }
-
     fn target(&self, server: &Server) -> Result<Target, CallError> {
         Ok(Target::of(server, self.secrets.as_ref())?.telling(&self.changes))
     }
@@ -165,6 +158,12 @@ impl McpClient for Client {
         limit: Duration,
     ) -> Result<Value, CallError> {
         call::call(self, server, caller, call, Instant::now() + limit.min(LONGEST)).await
+    }
+
+    fn keep_servers(&self, names: &BTreeSet<&str>) {
+        if let Some(stdio) = &self.stdio {
+            stdio.keep_servers(names);
+        }
     }
 
     async fn close_thread(&self, thread: &ThreadKey) {

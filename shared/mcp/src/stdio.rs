@@ -15,7 +15,7 @@ mod shown;
 mod together;
 mod workspace;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -173,9 +173,9 @@ impl Stdio {
         self.pool.close(|key| key.thread == *thread).await;
     }
 
-    /// Closes the sessions with a server.
-    pub(crate) async fn close_server(&self, server: &str) {
-        self.pool.close(|key| key.server == server).await;
+    /// Lets go of the sessions with other servers than these.
+    pub(crate) fn keep_servers(&self, names: &BTreeSet<&str>) {
+        self.pool.keep_only(|key| names.contains(key.server.as_str()));
     }
 
     /// Closes all sessions.

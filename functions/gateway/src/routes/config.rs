@@ -25,6 +25,7 @@ pub(super) async fn put(
     // `*` is "whatever there is", and there always is a config.
     let read = read.filter(|etag| *etag != "*").map(|etag| etag.trim_matches('"'));
     let current = gateway.configs.put(&body, read).await?;
+    gateway.catalog.adopt(&current);
     tracing::info!(
         config.revision = current.number,
         servers = current.servers.len(),

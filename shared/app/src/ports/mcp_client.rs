@@ -1,6 +1,7 @@
 //! Other people's MCP servers: list tools, call one. Raw JSON in both directions, because typed models drop what they do
 //! not know.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -99,6 +100,10 @@ pub trait McpClient: Send + Sync {
         let _ = server;
         None
     }
+
+    /// From now on only the servers of these names are called: lets go of what is kept open for others. Calls that are under
+    /// way end as they would.
+    fn keep_servers(&self, _names: &BTreeSet<&str>) {}
 
     /// A thread was deleted: ends what is kept open for it, and waits until it has ended, but not for long.
     async fn close_thread(&self, _thread: &ThreadKey) {}

@@ -158,6 +158,11 @@ impl Pool {
         self.keep(body.end());
     }
 
+    /// Lets go of the sessions of which `which` is not true: each ends with the last call that runs in it.
+    pub(super) fn keep_only(&self, which: impl Fn(&Key) -> bool) {
+        self.shared.sessions().by_key.retain(|key, _| which(key));
+    }
+
     /// Closes the sessions of which `which` is true, also while they are being opened, and waits until nothing of them is
     /// left, but not longer than 10 s.
     pub(super) async fn close(&self, which: impl Fn(&Key) -> bool) {

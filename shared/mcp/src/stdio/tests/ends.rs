@@ -1,5 +1,7 @@
 //! How processes end: nothing is left of them, however they resist.
 
+use std::collections::BTreeSet;
+
 use pudu_app::ports::CallFault;
 
 use super::*;
@@ -32,7 +34,9 @@ async fn a_closed_thread_leaves_no_process_and_other_threads_theirs() {
     );
     assert_eq!(world.call_as(&server, &other, "pid", LONG).await.expect("a result"), kept);
     let life = world.life();
-    world.client.close_server("sh").await;
+    world.client.keep_servers(&BTreeSet::from(["sh"]));
+    assert_eq!(world.call_as(&server, &other, "pid", LONG).await.expect("a result"), kept);
+    world.client.keep_servers(&BTreeSet::new());
     life.over().await;
 }
 
