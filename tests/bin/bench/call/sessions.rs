@@ -70,7 +70,7 @@ pub(super) async fn run(out: &mut impl FnMut(Row)) -> anyhow::Result<()> {
         .with("children_kib", theirs)
         .number("open_and_call_ms", opened)
         .precise("pooled_call_ms", pooled));
-    client.close_server("echo").await;
+    client.close_all().await;
     Ok(())
 }
 
