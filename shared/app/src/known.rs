@@ -12,7 +12,12 @@ use tokio::time::Instant;
 
 use crate::changes::ListChanges;
 use crate::listings::{ListedTool, Listings};
-use crate::ports::{CallError, CallFault, Caller, CatalogStore, Clock, Listing, McpClient, ToolCall};
+use crate::ports::{
+    CallError, CallFault, Caller, CatalogStore, Clock, Judged, Listing, McpClient, ToolCall,
+};
+
+/// What a question about a result leaves of its call's limit, so that whoever waits as long gets the result all the same.
+const HANDING_BACK: Duration = Duration::from_millis(250);
 
 /// A client with the lists of its servers.
 #[derive(Clone)]
@@ -72,6 +77,17 @@ impl McpClient for Known {
         call: ToolCall,
         limit: Duration,
     ) -> Result<Value, CallError> {
+        let Judged { result, broken } = self.call_tool_judged(server, caller, call, limit).await?;
+        broken.map_or(Ok(result), Err)
+    }
+
+    async fn call_tool_judged(
+        &self,
+        server: &Server,
+        caller: &Caller,
+        call: ToolCall,
+        limit: Duration,
+    ) -> Result<Judged, CallError> {
         let began = Instant::now();
         let name = call.tool.clone();
         // A worker asks nobody but the table, which it asks anyway: a poll must not cost its server a question.
@@ -83,11 +99,14 @@ impl McpClient for Known {
         };
         let left = limit.saturating_sub(began.elapsed());
         let result = self.client.call_tool(server, caller, call, left).await?;
-        if let Some(misfit) = tool.and_then(|tool| tool.misfit(&result)) {
-            let left = limit.saturating_sub(began.elapsed());
-            self.condemn(server, &name, &result, misfit, left).await?;
-        }
-        Ok(result)
+        let broken = match tool.and_then(|tool| tool.misfit(&result)) {
+            Some(misfit) => {
+                let left = limit.saturating_sub(began.elapsed() + HANDING_BACK);
+                self.condemn(server, &name, &result, misfit, left).await.err()
+            }
+            None => None,
+        };
+        Ok(Judged { result, broken })
     }
 
     fn keep_servers(&self, names: &BTreeSet<&str>) {

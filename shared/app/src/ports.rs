@@ -28,7 +28,7 @@ pub use driver::{DriverError, Submission, SubmitError, TaskDriver};
 pub use due_index::{DueIndex, DuePage, Hint, ItemKey, SHARDS};
 pub use error::StoreError;
 pub use event_log::{DeliveredEvent, EventLog};
-pub use mcp_client::{CallError, CallFault, Listing, McpClient, RawTool, ToolCall};
+pub use mcp_client::{CallError, CallFault, Judged, Listing, McpClient, RawTool, ToolCall};
 pub use note_store::{NoteKey, NoteStore};
 pub use peer_store::{Era, PeerStore};
 pub use random::Random;

@@ -15,7 +15,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use pudu_app::drivers::ORDINARY_TOOLS;
 use pudu_app::ports::{
-    CallError, CallFault, Caller, DriverError, McpClient, Submission, SubmitError, TaskDriver, ToolCall,
+    CallError, CallFault, Caller, DriverError, Judged, McpClient, Submission, SubmitError, TaskDriver, ToolCall,
 };
 use pudu_config::{Server, Toolset};
 use pudu_domain::{RemoteTaskId, Snapshot};
@@ -72,8 +72,13 @@ impl TaskDriver for OrdinaryTools {
         limit: Duration,
     ) -> Result<Submission, SubmitError> {
         let tools = DriverData::read(data).map_err(SubmitError::Refused)?;
-        match self.client.call_tool(server, caller, asked(&tools.submit, arguments), limit).await {
-            Ok(result) => submit::read(&tools.submit, &result, &self.redactor(server, caller)),
+        match self.client.call_tool_judged(server, caller, asked(&tools.submit, arguments), limit).await {
+            Ok(Judged { result, broken: Some(error) }) => {
+                Err(SubmitError::Violation { handle: submit::handle(&result), message: error.to_string() })
+            }
+            Ok(Judged { result, broken: None }) => {
+                submit::read(&tools.submit, &result, &self.redactor(server, caller))
+            }
             Err(error) => Err(unsent(error)),
         }
     }

@@ -1,9 +1,14 @@
 //! What servers declare of their tools: it goes with each call, and results are held to it.
 
-use pudu_app::ports::CallFault;
-use serde_json::{Value, json};
+use std::sync::Arc;
 
-use super::shop::{Says, Shop, server, tools, toolset, with};
+use pudu_app::ports::{CallFault, Caller, SubmitError, TaskDriver};
+use pudu_config::NoSecrets;
+use pudu_mcp::OrdinaryTools;
+use pudu_testkit::fixture;
+use serde_json::{Map, Value, json};
+
+use super::shop::{LIMIT, Says, Shop, server, tools, toolset, with};
 
 async fn declaring(schema: Value) -> Shop {
     let shop = Shop::new(json!({"s": server(1)}), &[]).await;
@@ -99,6 +104,41 @@ async fn a_result_is_held_to_what_the_tool_declares_today() {
             error.message.contains("'t'") && error.message.contains("could not be asked for again"),
             "{error}"
         );
+    }
+}
+
+/// What a server started can only be ended by its handle, and that stands in the result that breaks the promise. It does as
+/// well when nobody can say whether the promise is broken.
+#[tokio::test(start_paused = true)]
+async fn a_submission_that_breaks_its_promise_can_be_undone_by_its_handle() {
+    let shop = declaring(schema()).await;
+    let driver = OrdinaryTools::new(Arc::new(shop.known.clone()), Arc::new(NoSecrets));
+    let server = shop.server("s").await;
+    let data = json!({"submit_tool": "t", "status_tool": "ask", "cancel_tool": "stop"});
+    let submit = async || {
+        let caller = Caller::background(fixture::thread("t"));
+        driver.submit(&server, &caller, &data, Map::new(), LIMIT).await.unwrap_err()
+    };
+    shop.pass(20).await;
+    for (says, content, expected) in [
+        (None, json!({"task_id": "r1", "status": "running"}), Some("r1")),
+        (None, json!({"task_id": ""}), None),
+        (None, json!({"task_id": 7}), None),
+        (None, json!("r1"), None),
+        (Some(Says::Unreachable), json!({"task_id": "r1", "status": "running"}), Some("r1")),
+    ] {
+        if let Some(says) = says {
+            shop.says("s", says);
+            shop.pass(20).await;
+        }
+        shop.answers(json!({"content": [], "structuredContent": content}));
+        match submit().await {
+            SubmitError::Violation { handle, message } => {
+                assert_eq!(handle.as_deref(), expected);
+                assert!(message.contains("output schema"), "{message}");
+            }
+            other => panic!("{other:?}"),
+        }
     }
 }
 

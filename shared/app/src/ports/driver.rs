@@ -30,7 +30,8 @@ pub enum SubmitError {
     /// The server may have started something; nobody knows its handle.
     #[error("{0}")]
     Unknown(String),
-    /// The server started something and answered against the protocol; `handle` is what it may be cancelled by.
+    /// The server started something and answered against the protocol, or what its tool does not declare; `handle` is what it
+    /// may be cancelled by.
     #[error("{message}")]
     Violation {
         /// The handle as the server gave it, even one too long to track.

@@ -76,6 +76,15 @@ pub struct CallError {
     pub message: String,
 }
 
+/// A result, and what is wrong with it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Judged {
+    /// The result object, unchanged.
+    pub result: Value,
+    /// Why the result is not to be used, if it is not: [`McpClient::call_tool`] would have failed with this.
+    pub broken: Option<CallError>,
+}
+
 /// A client of MCP servers over any transport and protocol revision.
 #[async_trait]
 pub trait McpClient: Send + Sync {
@@ -93,6 +102,19 @@ pub trait McpClient: Send + Sync {
         call: ToolCall,
         limit: Duration,
     ) -> Result<Value, CallError>;
+
+    /// The same call for a caller that needs the result even when it breaks what its tool declares: whoever started something
+    /// there finds in it how to end it. Everybody else wants [`call_tool`](Self::call_tool), which shows no such result.
+    async fn call_tool_judged(
+        &self,
+        server: &Server,
+        caller: &Caller,
+        call: ToolCall,
+        limit: Duration,
+    ) -> Result<Judged, CallError> {
+        let result = self.call_tool(server, caller, call, limit).await?;
+        Ok(Judged { result, broken: None })
+    }
 
     /// Why this client cannot run durable tasks of `server` here, as a sentence for the operator; none when it can. Such a
     /// server's toolsets are off, its other tools are not.

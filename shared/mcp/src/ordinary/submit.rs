@@ -33,5 +33,11 @@ pub(super) fn read(tool: &str, result: &Value, redactor: &Redactor) -> Result<Su
     }
 }
 
+/// The handle in a result that breaks what its tool declares: it can be read where the rest cannot be trusted.
+pub(super) fn handle(result: &Value) -> Option<String> {
+    let handle = result.pointer("/structuredContent/task_id")?.as_str()?;
+    (!handle.is_empty()).then(|| handle.to_owned())
+}
+
 #[cfg(test)]
 mod tests;
