@@ -17,7 +17,7 @@ use crate::function::{Function, escaped};
 use crate::hints::{Routed, by_priority};
 
 pub use message::{Message, Origin};
-pub use query::{MOST_RANKED, Query};
+pub use query::{MAX_SEARCHED, MOST_RANKED, Query};
 
 /// The name of the tool that searches.
 pub const TOOL_SEARCH: &str = "tool_search";

@@ -12,9 +12,7 @@ use tokio::time::Instant;
 
 use crate::changes::ListChanges;
 use crate::listings::{ListedTool, Listings};
-use crate::ports::{
-    CallError, CallFault, Caller, CatalogStore, Clock, Judged, Listing, McpClient, ToolCall,
-};
+use crate::ports::{CallError, CallFault, Caller, CatalogStore, Clock, Judged, Listing, McpClient, ToolCall};
 
 /// What a question about a result leaves of its call's limit, so that whoever waits as long gets the result all the same.
 const HANDING_BACK: Duration = Duration::from_millis(250);
@@ -62,6 +60,15 @@ impl Known {
             None => Ok(()),
         }
     }
+
+    /// The call was refused, and meanwhile the list became void: it was made by what the server has no more. The next one
+    /// shall be made by what it has, also a worker's, which never asks otherwise, and one of another process.
+    async fn renew(&self, server: &Server, left: Duration) {
+        let Some(known) = self.listings.peek(server).last else { return };
+        if let Err(error) = self.listings.again(server, &known, left).await {
+            tracing::warn!(server = %server.name, %error, "a call did not fit the list of tools, and there is no newer one");
+        }
+    }
 }
 
 #[async_trait]
@@ -98,7 +105,16 @@ impl McpClient for Known {
             None => call,
         };
         let left = limit.saturating_sub(began.elapsed());
-        let result = self.client.call_tool(server, caller, call, left).await?;
+        let mark = self.listings.mark(server);
+        let result = match self.client.call_tool(server, caller, call, left).await {
+            Ok(result) => result,
+            Err(error) => {
+                if error.fault == CallFault::Refused && self.listings.mark(server) != mark {
+                    self.renew(server, limit.saturating_sub(began.elapsed() + HANDING_BACK)).await;
+                }
+                return Err(error);
+            }
+        };
         let broken = match tool.and_then(|tool| tool.misfit(&result)) {
             Some(misfit) => {
                 let left = limit.saturating_sub(began.elapsed() + HANDING_BACK);

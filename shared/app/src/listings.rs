@@ -20,7 +20,7 @@ pub use listed::{Listed, ListedTool};
 use slot::{Slot, Wanted};
 
 use crate::chain::Chain;
-use crate::changes::ListChanges;
+use crate::changes::{ListChanges, Mark};
 use crate::ports::{
     CallError, CallFault, CatalogStore, Clock, Listing, McpClient, StoreError, StoredListing,
 };
@@ -114,6 +114,11 @@ impl Listings {
         slot.last()
     }
 
+    /// What this process was told of the server's list so far.
+    pub(crate) fn mark(&self, server: &Server) -> Mark {
+        self.changes.mark(&server.digest)
+    }
+
     /// Forgets the lists of these servers, here and in the table. What is being asked for just now counts no more, either.
     pub async fn forget(&self, servers: impl Iterator<Item = &Server> + Send) -> Result<(), StoreError> {
         let servers: Vec<&Server> = servers.collect();
@@ -189,7 +194,7 @@ impl Listings {
                     if self.changes.mark(&server.digest) == wanted.mark {
                         // Who waits need not wait for the table too.
                         drop(asking);
-                        self.keep(server, slot, &stored, &listed).await;
+                        self.keep(server, slot, &stored, &listed, until).await;
                         return Ok(listed);
                     }
                     // It changed meanwhile. Whoever changes with every question is taken as it is.
@@ -202,15 +207,26 @@ impl Listings {
         }
     }
 
-    /// Writes a list to the table, where a cold process finds it.
-    async fn keep(&self, server: &Server, slot: &Slot, stored: &StoredListing, listed: &Arc<Listed>) {
+    /// Writes a list to the table, where a cold process finds it, until `until` at the latest: the list is there already.
+    async fn keep(
+        &self,
+        server: &Server,
+        slot: &Slot,
+        stored: &StoredListing,
+        listed: &Arc<Listed>,
+        until: Instant,
+    ) {
         let short = stored.fresh_until.since(stored.listed_at) < SHORT;
         if !slot.is_worth_keeping(listed, short) {
             return;
         }
-        match self.store.put(&server.name, &server.digest, stored).await {
-            Ok(()) => slot.stored(Arc::clone(listed)),
-            Err(error) => {
+        let put = self.store.put(&server.name, &server.digest, stored);
+        match timeout_at(until.min(Instant::now() + LOOKING), put).await {
+            Ok(Ok(())) => slot.stored(Arc::clone(listed)),
+            Err(_) => {
+                tracing::warn!(server = %server.name, "a list of tools was not written to the table in time");
+            }
+            Ok(Err(error)) => {
                 tracing::warn!(server = %server.name, error = %Chain(&error), "a list of tools could not be written to the table");
             }
         }

@@ -3,7 +3,7 @@
 
 mod set;
 
-pub use set::{Headers, IllegalHeader};
+pub use set::{Headers, IllegalHeader, MAX_HEADERS};
 
 /// Why a header value may not be sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]

@@ -31,7 +31,7 @@ pub use adopt::adopt;
 pub use advice::advise;
 pub use canonical::{canonical, sha256_hex};
 pub use document::{Document, Examined};
-pub use header::{Headers, Illegal, IllegalHeader, illegal_value, legal_name};
+pub use header::{Headers, Illegal, IllegalHeader, MAX_HEADERS, illegal_value, legal_name};
 pub use mask::MASK;
 pub use merge::merge;
 pub use names::{MAX_VISIBLE_NAME, Names, Owners, ToolRef, may_be_of};

@@ -13,11 +13,11 @@ impl PeerStore for Table {
     /// Consistently: what was forgotten because it was wrong must not come back.
     async fn recall(&self, key: &str) -> Result<Option<Era>, StoreError> {
         let row = self.get("recall_peer", &Key::Peer(key.to_owned()), true).await?;
-        row.as_ref().map(peer::decode).transpose()
+        row.map_or(Ok(None), |row| peer::decode(&row, self.now()))
     }
 
     async fn remember(&self, key: &str, era: Era) -> Result<(), StoreError> {
-        let row = peer::encode(&Key::Peer(key.to_owned()), era);
+        let row = peer::encode(&Key::Peer(key.to_owned()), era, self.now());
         self.write("remember_peer", &[Write::put(peer::ITEM, row, When::Always)]).await.map(drop)
     }
 

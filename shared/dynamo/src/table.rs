@@ -145,7 +145,7 @@ impl Table {
         Ok(output)
     }
 
-    /// Carries out `writes` whole or not at all: one put alone as it is, else as a transaction.
+    /// Carries out `writes` whole or not at all: one put or delete alone as it is, else as a transaction.
     pub(crate) async fn write(
         &self,
         operation: &'static str,
@@ -171,6 +171,22 @@ impl Table {
                         .send()
                         .await
                         .map_err(write_fault)?;
+                    self.meter.wrote(operation, output.consumed_capacity.as_slice());
+                    Ok(())
+                })
+                .await
+            }
+            [Write::Delete(key)] => {
+                self.run(operation, |_| async move {
+                    let output = self
+                        .client
+                        .delete_item()
+                        .table_name(&*self.name)
+                        .set_key(Some(key_of(key)))
+                        .set_return_consumed_capacity(self.meter.wanted())
+                        .send()
+                        .await
+                        .map_err(fault)?;
                     self.meter.wrote(operation, output.consumed_capacity.as_slice());
                     Ok(())
                 })

@@ -4,7 +4,7 @@
 //! sent is [`CallFault::NotSent`](pudu_app::ports::CallFault::NotSent): it is then certain that nothing runs there.
 
 mod call;
-mod era;
+pub(crate) mod era;
 mod link;
 mod list;
 mod listing;

@@ -15,7 +15,8 @@ use std::time::Duration;
 use async_trait::async_trait;
 use pudu_app::drivers::ORDINARY_TOOLS;
 use pudu_app::ports::{
-    CallError, CallFault, Caller, DriverError, Judged, McpClient, Submission, SubmitError, TaskDriver, ToolCall,
+    CallError, CallFault, Caller, DriverError, Judged, McpClient, Submission, SubmitError, TaskDriver,
+    ToolCall,
 };
 use pudu_config::{Server, Toolset};
 use pudu_domain::{RemoteTaskId, Snapshot};

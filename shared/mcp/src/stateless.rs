@@ -79,8 +79,13 @@ pub(crate) async fn probe(wire: &Wire, ids: &Ids, target: &Target) -> Result<Pro
 }
 
 /// Whether an error says that the peer may no longer speak this revision, so that it must be probed again. Of a status
-/// with an error only the status counts: peers do not agree on the code with which they miss a session.
+/// with an error only the status counts: peers do not agree on the code with which they miss a session. But what it says of
+/// arguments or of their headers it says of a request that it has understood.
 pub(crate) fn is_wrong_era(failure: &Failure) -> bool {
+    let understood = [ErrorCode::INVALID_PARAMS, ErrorCode::HEADER_MISMATCH];
+    if failure.code.is_some_and(|code| understood.iter().any(|known| i64::from(known.0) == code)) {
+        return false;
+    }
     let codes = [ErrorCode::UNSUPPORTED_PROTOCOL_VERSION, ErrorCode::METHOD_NOT_FOUND];
     failure.code.is_some_and(|code| codes.iter().any(|known| i64::from(known.0) == code))
         || matches!(failure.status, Some(400 | 404 | 405 | 406 | 415 | 422))

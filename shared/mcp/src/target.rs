@@ -180,7 +180,7 @@ fn map(headers: &Headers) -> Result<HeaderMap, IllegalHeader> {
         let mut value = HeaderValue::from_str(value.expose_secret()).map_err(illegal)?;
         value.set_sensitive(true);
         if !OURS.contains(&header.as_str()) {
-            sent.insert(header, value);
+            sent.try_insert(header, value).map_err(|_| IllegalHeader::TooMany)?;
         }
     }
     Ok(sent)

@@ -64,14 +64,14 @@ async fn a_table_that_hangs_holds_up_nobody_for_long() {
     let shop = Shop::new(json!({"s": server(1)}), &[("s", Ok(vec!["t"]))]).await;
     let hangs = |call: gate::Call<'_>| {
         let an_hour = Duration::from_secs(3600);
-        if call.op == "catalogs.get" { gate::Fate::Delay(an_hour) } else { gate::Fate::Pass }
+        if call.op.starts_with("catalogs.") { gate::Fate::Delay(an_hour) } else { gate::Fate::Pass }
     };
     let process = shop.behind(Gate::new("p", std::sync::Arc::new(shop.clock), Trace::hashed(), hangs));
     process.answers(json!({"content": []}));
     let began = shop.clock.now();
     assert!(process.call("s", "t").await.is_ok());
     assert!(process.find("s_t").await.is_ok());
-    assert!(shop.clock.now().since(began) < Duration::from_secs(5));
+    assert!(shop.clock.now().since(began) < Duration::from_secs(7));
 }
 
 /// Writing a list down costs more than asking for it, so one that is over at once is written when it says something new.

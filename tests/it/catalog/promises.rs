@@ -158,6 +158,30 @@ async fn a_worker_never_asks_for_a_list() {
     assert_eq!(shop.asked(), 1);
 }
 
+/// A worker never asks by itself, so nothing else would heal its calls while no front door is used.
+#[tokio::test(start_paused = true)]
+async fn a_call_that_does_not_fit_a_stale_definition_renews_it_for_everybody() {
+    let shop = declaring(schema()).await;
+    let worker = shop.cold();
+    worker.answers(json!({"content": [], "structuredContent": {"n": 1}}));
+    worker.call("s", "t").await.unwrap();
+    let today = json!({"name": "t", "outputSchema": schema(), "x-own": "today"});
+    shop.says("s", Says::Tools(vec![today.clone()], None));
+    shop.pass(20).await;
+    *shop.lists.refuses.lock().unwrap() = Some(worker.changes.clone());
+    for _ in 0..3 {
+        let error = worker.call("s", "t").await.unwrap_err();
+        assert_eq!(error.fault, CallFault::Refused, "{error}");
+    }
+    assert_eq!(shop.asked(), 2, "a server that refuses everything is not asked with each call");
+    *shop.lists.refuses.lock().unwrap() = None;
+    worker.call("s", "t").await.unwrap();
+    shop.cold().call("s", "t").await.unwrap();
+    let calls = shop.lists.calls.lock().unwrap();
+    let last: Vec<_> = calls[calls.len() - 2..].iter().map(|call| call.definition.as_deref()).collect();
+    assert_eq!(last, [Some(&today), Some(&today)]);
+}
+
 #[tokio::test(start_paused = true)]
 async fn toolsets_of_a_server_that_cannot_be_polled_here_are_off_with_the_reason() {
     let set = json!({"task_toolsets": [toolset("report", "cancel")]});

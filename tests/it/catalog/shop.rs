@@ -36,6 +36,8 @@ pub(super) struct Lists {
     pub(super) asked: Mutex<Vec<String>>,
     /// What calls answer.
     pub(super) answer: Mutex<Value>,
+    /// Where calls are refused because they do not fit the list, and that it is void is told.
+    pub(super) refuses: Mutex<Option<ListChanges>>,
     /// The calls that were made.
     pub(super) calls: Mutex<Vec<ToolCall>>,
     /// How long a list takes.
@@ -67,12 +69,17 @@ impl McpClient for Lists {
 
     async fn call_tool(
         &self,
-        _: &Server,
+        server: &Server,
         _: &Caller,
         call: ToolCall,
         _: Duration,
     ) -> Result<Value, CallError> {
         self.calls.lock().unwrap().push(call);
+        if let Some(changes) = &*self.refuses.lock().unwrap() {
+            changes.changed(&server.digest);
+            let message = "it does not fit".to_owned();
+            return Err(CallError { server: server.name.clone(), fault: CallFault::Refused, message });
+        }
         Ok(self.answer.lock().unwrap().clone())
     }
 
@@ -117,6 +124,7 @@ impl Shop {
             says: Mutex::new(says.collect()),
             asked: Mutex::default(),
             answer: Mutex::default(),
+            refuses: Mutex::default(),
             calls: Mutex::default(),
             takes: Mutex::default(),
             obstacle: Mutex::default(),

@@ -50,11 +50,19 @@ pub(super) async fn search(
     Params(search): Params<Search>,
 ) -> Result<Json<Value>, Failure> {
     let catalogue = gateway.catalog.now(gateway.limits.front_door).await?;
-    let functions = functions(&catalogue);
-    let found = Query::parse(&search.query).find(&functions);
-    let tools: Vec<Value> =
-        found.iter().filter_map(|found| catalogue.tools.get(&found.name)).map(|tool| shown(tool)).collect();
-    Ok(Json(json!({ "tools": tools, "catalog_hash": CatalogHash::of(&functions) })))
+    // A caller writes the expression: the slowest one takes seconds, which other requests must not wait for.
+    let searching = tokio::task::spawn_blocking(move || {
+        let functions = functions(&catalogue);
+        let found = Query::parse(&search.query).find(&functions);
+        let found = found.iter().filter_map(|found| catalogue.tools.get(&found.name));
+        let tools: Vec<Value> = found.map(|tool| shown(tool)).collect();
+        json!({ "tools": tools, "catalog_hash": CatalogHash::of(&functions) })
+    });
+    let answer = searching.await.map_err(|error| {
+        tracing::error!(%error, "a search panicked");
+        Failure::new(http::StatusCode::INTERNAL_SERVER_ERROR, "the search failed inside Pudu; see its log")
+    })?;
+    Ok(Json(answer))
 }
 
 /// Forgets what servers listed, and closes the sessions with stdio servers (reference 8.1, 4.1).

@@ -1,7 +1,7 @@
 //! How tools are searched for (reference 3.6).
 //!
 //! A query comes from a model. Its regular expression runs in linear time per tool, is bounded in size, and sees a bounded
-//! text of each tool; what is no regular expression, or too large a one, is looked for as it is written.
+//! text of each tool and of all together ([`MAX_SEARCHED`]); what is no regular expression, or too large a one, is looked for as it is written.
 
 use std::cmp::Reverse;
 
@@ -15,6 +15,10 @@ pub const MOST_RANKED: usize = 5;
 const MAX_EXPRESSION: usize = 64 * 1024;
 /// Most characters of a tool's description that are searched.
 const SEARCHED: usize = 2_000;
+/// Most bytes that a query reads of all tools together; a text that is read again after a hit counts again. It is the text of
+/// 1,000 tools as they are described in general, and a few seconds of the slowest expression. Names come first, so that only
+/// descriptions at the end of a very long list are not searched.
+pub const MAX_SEARCHED: usize = 512 * 1024;
 /// Hits beyond this make a tool no better. Each hit may read the rest of the text once more, so it also bounds the time.
 const MAX_HITS: usize = 100;
 
@@ -62,25 +66,41 @@ impl Query {
                 functions.iter().filter(|function| names.contains(&function.name)).collect()
             }
             Self::Named { part, rest } => {
+                let mut budget = Budget(MAX_SEARCHED);
                 let named = functions.iter().filter(|f| f.name.to_lowercase().contains(part));
-                let hits = |function: &Function| {
+                let mut hits = |function: &Function| {
                     let Some(rest) = rest else { return 0 };
                     let text = format!("{} {}", function.name, searched(function));
-                    rest.find_iter(&text).take(MAX_HITS).count()
+                    if !budget.pays(text.len()) {
+                        return 0;
+                    }
+                    let hits = rest.find_iter(&text).take(MAX_HITS);
+                    hits.take_while(|hit| budget.pays(text.len() - hit.end())).count()
                 };
                 best(named.map(|function| (hits(function), function)))
             }
-            Self::Any(expression) => best(functions.iter().filter_map(|function| {
-                let rank = if expression.is_match(&function.name) {
-                    2
-                } else if expression.is_match(searched(function)) {
-                    1
-                } else {
-                    return None;
-                };
-                Some((rank, function))
-            })),
+            Self::Any(expression) => {
+                let mut budget = Budget(MAX_SEARCHED);
+                let mut fits = |text: &str| budget.pays(text.len()) && expression.is_match(text);
+                let named: Vec<bool> = functions.iter().map(|function| fits(&function.name)).collect();
+                best(functions.iter().zip(named).filter_map(|(function, named)| {
+                    let rank = if named { 2 } else { usize::from(fits(searched(function))) };
+                    (rank > 0).then_some((rank, function))
+                }))
+            }
         }
+    }
+}
+
+/// The bytes that may still be read.
+struct Budget(usize);
+
+impl Budget {
+    /// Whether so many may; once they may not, nothing may.
+    fn pays(&mut self, bytes: usize) -> bool {
+        let left = self.0.checked_sub(bytes);
+        self.0 = left.unwrap_or_default();
+        left.is_some()
     }
 }
 

@@ -94,6 +94,18 @@ fn no_query_takes_long() {
     assert_eq!(found("x*", &tools).len(), MOST_RANKED);
 }
 
+/// What a query reads of all tools together is bounded, and names come before descriptions.
+#[test]
+fn a_very_long_list_is_searched_by_its_names_to_the_end() {
+    let filler = "x".repeat(2_000);
+    let mut tools: Vec<Function> = (0..1_000).map(|n| function(&format!("t{n}"), &filler)).collect();
+    tools.insert(1, function("early", "zebra"));
+    tools.push(function("late", "zebra"));
+    tools.push(function("zebra_late", ""));
+    assert_eq!(found("zebra", &tools), ["zebra_late", "early"]);
+    assert_eq!(found("+late zebra", &tools), ["late", "zebra_late"], "few are read to the end");
+}
+
 #[test]
 fn a_search_promotes_what_it_shows() {
     let deferred = deferred([plain("a_tool"), plain("b")]);

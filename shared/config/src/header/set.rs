@@ -10,6 +10,9 @@ use secrecy::{ExposeSecret, SecretString};
 
 use super::{Illegal, illegal_value, legal_name};
 
+/// Most headers of one set: ten times what servers read, and far below the number at which a map of headers panics.
+pub const MAX_HEADERS: usize = 1_000;
+
 /// Headers in the order in which they were first set, each name once, ignoring case. `Debug` shows names only.
 #[derive(Clone, Default)]
 pub struct Headers(Vec<(String, SecretString)>);
@@ -28,6 +31,9 @@ pub enum IllegalHeader {
         /// Why.
         reason: Illegal,
     },
+    /// There are more than [`MAX_HEADERS`].
+    #[error("there are more than {MAX_HEADERS} headers")]
+    TooMany,
 }
 
 impl Headers {
@@ -56,6 +62,9 @@ impl Headers {
 
     /// The first header that may not be sent.
     pub fn check(&self) -> Result<(), IllegalHeader> {
+        if self.0.len() > MAX_HEADERS {
+            return Err(IllegalHeader::TooMany);
+        }
         for (name, value) in &self.0 {
             if !legal_name(name) {
                 return Err(IllegalHeader::Name);

@@ -53,3 +53,23 @@ async fn a_list_without_its_parts_is_corrupt_and_not_short() {
     let read = CatalogStore::get(&script.table(NOW), "s", "d").await;
     assert!(matches!(read, Err(StoreError::Corrupt { attribute: "digest", .. })), "{read:?}");
 }
+
+/// A server's lists may be many megabytes: more than a transaction takes.
+#[tokio::test]
+async fn what_is_forgotten_goes_row_by_row_and_a_head_before_its_parts() {
+    let rows = catalogue::encode("s", "d", &listing(&noise(900_000))).unwrap();
+    let keys = |row: &crate::row::Row| {
+        let mut row = row.clone();
+        row.retain(|name, _| name == attr::PK || name == "sk");
+        wire(&row)
+    };
+    let found = json!({"Items": [keys(&rows.head), keys(&rows.parts[0]), keys(&rows.parts[1])]});
+    let script = Script::new([Step::Answer(200, found), done(), done(), done()]);
+    script.table(NOW).forget("s").await.unwrap();
+    let asked = script.asked();
+    assert!(asked.iter().all(|request| request.get("TransactItems").is_none()));
+    let gone: Vec<&str> =
+        asked[1..].iter().map(|delete| delete["Key"]["sk"]["S"].as_str().unwrap()).collect();
+    assert_eq!(gone[0], "d");
+    assert!(gone[1].ends_with("#0000") && gone[2].ends_with("#0001"), "{gone:?}");
+}

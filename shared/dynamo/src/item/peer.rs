@@ -1,23 +1,36 @@
 //! How a server is spoken with.
 
+use std::time::Duration;
+
 use pudu_app::ports::{Era, StoreError};
+use pudu_domain::Timestamp;
 
 use crate::key::Key;
 use crate::row::{Reader, Row, Writer};
+use crate::schema::TTL;
 
 pub(crate) const ITEM: &str = "peer";
 
 const ERA: &str = "era";
+const UNTIL: &str = "until";
 /// Each era as it is stored.
 const WORDS: [(Era, &str); 3] =
     [(Era::Stateless, "stateless"), (Era::Session, "session"), (Era::Events, "events")];
 
-pub(crate) fn encode(key: &Key, era: Era) -> Row {
+/// The row of what is remembered at `now`.
+pub(crate) fn encode(key: &Key, era: Era, now: Timestamp) -> Row {
     let word = WORDS.iter().find(|(known, _)| *known == era).map_or("", |(_, word)| word);
-    Writer::new(key).text(ERA, word).row()
+    let until = now + era.kept();
+    // The next whole second: the table must not remove what can still be read.
+    let end = Duration::from_millis(until.as_millis()).as_secs() + 1;
+    Writer::new(key).text(ERA, word).time(UNTIL, until).number(TTL, end).row()
 }
 
-pub(crate) fn decode(row: &Row) -> Result<Era, StoreError> {
+/// What is known at `now`, whether or not the table has removed what is over.
+pub(crate) fn decode(row: &Row, now: Timestamp) -> Result<Option<Era>, StoreError> {
     let known = |text: &str| WORDS.iter().find(|(_, word)| *word == text).map(|(era, _)| *era);
-    Reader::new(ITEM, row)?.parsed(ERA, known)
+    let reader = Reader::new(ITEM, row)?;
+    let era = reader.parsed(ERA, known)?;
+    // A row from before rows had an end is over: it may be from any time.
+    Ok(reader.time_maybe(UNTIL)?.is_some_and(|until| now < until).then_some(era))
 }

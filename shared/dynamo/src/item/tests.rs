@@ -20,13 +20,18 @@ fn eras_are_stored_as_words_and_read_back() {
     use pudu_app::ports::Era;
     let key = crate::key::Key::Peer("d".repeat(64));
     for (era, word) in [(Era::Stateless, "stateless"), (Era::Session, "session"), (Era::Events, "events")] {
-        let row = peer::encode(&key, era);
+        let mut row = peer::encode(&key, era, NOW);
         assert_eq!(row["era"].as_s().unwrap(), word);
-        assert_eq!(peer::decode(&row).unwrap(), era);
+        assert_eq!(peer::decode(&row, NOW).unwrap(), Some(era));
+        let end = NOW + era.kept();
+        assert_eq!(row[TTL], number((end.as_millis() / 1000) + 1));
+        assert_eq!(peer::decode(&row, end).unwrap(), None);
+        row.remove("until");
+        assert_eq!(peer::decode(&row, NOW).unwrap(), None, "nobody knows how old it is");
     }
-    let mut strange = peer::encode(&key, Era::Session);
+    let mut strange = peer::encode(&key, Era::Session, NOW);
     strange.insert("era".to_owned(), aws_sdk_dynamodb::types::AttributeValue::S("tomorrow".to_owned()));
-    assert!(matches!(peer::decode(&strange), Err(StoreError::Corrupt { attribute: "era", .. })));
+    assert!(matches!(peer::decode(&strange, NOW), Err(StoreError::Corrupt { attribute: "era", .. })));
 }
 
 const NOW: Timestamp = Timestamp::from_millis(1_793_491_200_000);

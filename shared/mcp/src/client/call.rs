@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use futures_util::FutureExt;
 use http::HeaderMap;
 use http::header::AUTHORIZATION;
-use pudu_app::ports::{CallError, Caller, ToolCall};
+use pudu_app::ports::{CallError, CallFault, Caller, ToolCall};
 use pudu_config::{Headers, Server, Toolset};
 use serde_json::{Map, Value};
 use tokio::time::{Instant, timeout_at};
@@ -45,13 +45,22 @@ impl End for Sending<'_> {
                 let definition = self.definition.as_ref().filter(|known| is_of(known, &request.tool));
                 let extra = match definition {
                     Some(definition) => param_headers::headers(definition, &request.arguments),
-                    None => HeaderMap::new(),
+                    None => Ok(HeaderMap::new()),
                 };
                 let params = params(request.tool, request.arguments);
                 let job = self.client.converse(target, self.until, &sent, target.calling, |link, _| {
-                    link.request("tools/call", params, extra).boxed()
+                    async move {
+                        let extra =
+                            if link.is_stateless() { extra.map_err(uncallable)? } else { HeaderMap::new() };
+                        link.request("tools/call", params, extra).await
+                    }
+                    .boxed()
                 });
                 let answer = job.await;
+                // The call was made by the list, and does not fit: so the list is not what the server has today.
+                if definition.is_some() && answer.as_ref().is_err_and(Failure::is_off_list) {
+                    target.changes.changed(&target.digest);
+                }
                 let status = answer.as_ref().err().and_then(|failure| failure.status);
                 self.watch.saw(status, target.headers.get(AUTHORIZATION));
                 answer
@@ -128,6 +137,14 @@ async fn through(end: &Sending<'_>, request: Request<'_>) -> Result<Value, CallE
     chain.extend(context.as_ref().map(|context| context as &dyn Interceptor));
     chain.extend(custom.iter().map(AsRef::as_ref));
     Next::new(&chain, end).call(request).await
+}
+
+/// A tool whose marks for headers cannot be followed.
+fn uncallable(problem: &'static str) -> Failure {
+    Failure::new(
+        CallFault::NotSent,
+        format!("the tool cannot be called: {problem}; its server must change that"),
+    )
 }
 
 fn is_of(definition: &Value, tool: &str) -> bool {

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use pudu_app::ports::{Era, PeerStore, StoreError};
 use tokio::sync::OwnedMutexGuard;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 
 /// Most peers that a process remembers; past it the memory starts anew.
 const MAX_PEERS: usize = 10_000;
@@ -22,7 +22,9 @@ const STORE_LIMIT: Duration = Duration::from_secs(2);
 /// Eras by key (a digest of scheme, host, port and path).
 #[derive(Default)]
 pub(crate) struct Eras {
-    near: Mutex<HashMap<String, Era>>,
+    /// With the time until which it is known. What comes from the table begins anew here, so that an era is asked for again
+    /// after at most twice its time.
+    near: Mutex<HashMap<String, (Era, Instant)>>,
     far: Option<Arc<dyn PeerStore>>,
     /// Who is finding out just now, by key.
     turns: Mutex<HashMap<String, Weak<Turn>>>,
@@ -78,7 +80,8 @@ impl Eras {
     }
 
     fn near(&self, key: &str) -> Option<Era> {
-        lock(&self.near).get(key).copied()
+        let near = lock(&self.near);
+        near.get(key).filter(|(_, until)| Instant::now() < *until).map(|(era, _)| *era)
     }
 
     pub(crate) fn keep(&self, key: &str, era: Era) {
@@ -86,7 +89,7 @@ impl Eras {
         if near.len() >= MAX_PEERS {
             near.clear();
         }
-        near.insert(key.to_owned(), era);
+        near.insert(key.to_owned(), (era, Instant::now() + era.kept()));
     }
 
     fn turn(&self, key: &str) -> Arc<Turn> {

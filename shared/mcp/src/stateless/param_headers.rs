@@ -5,12 +5,14 @@
 use std::collections::HashSet;
 
 use http::{HeaderMap, HeaderName, HeaderValue};
+use pudu_config::MAX_HEADERS;
 use serde_json::{Map, Value};
 
 use super::header_text;
 
 const MARK: &str = "x-mcp-header";
 const PREFIX: &str = "mcp-param-";
+const TOO_MANY: &str = "too many arguments have an 'x-mcp-header'";
 /// Deepest schema that is looked through: it is a stranger's.
 const MAX_DEPTH: usize = 64;
 
@@ -22,7 +24,8 @@ struct Marked<'a> {
 }
 
 /// The headers of a call of the tool with this definition. What is absent, null or no primitive value has none.
-pub(crate) fn headers(definition: &Value, arguments: &Map<String, Value>) -> HeaderMap {
+/// Errors: there are more of them than any server reads.
+pub(crate) fn headers(definition: &Value, arguments: &Map<String, Value>) -> Result<HeaderMap, &'static str> {
     let mut headers = HeaderMap::new();
     for Marked { path, mark, .. } in marked(definition) {
         let found = path.split_first().and_then(|(first, rest)| {
@@ -36,10 +39,14 @@ pub(crate) fn headers(definition: &Value, arguments: &Map<String, Value>) -> Hea
         };
         let name = mark.as_str().and_then(|mark| format!("{PREFIX}{mark}").parse::<HeaderName>().ok());
         if let (Some(name), Ok(value)) = (name, HeaderValue::from_str(&text)) {
-            headers.insert(name, value);
+            headers.try_insert(name, value).map_err(|_| TOO_MANY)?;
+        }
+        // Far below what the map holds, so that those of the protocol and of the config find their place in it too.
+        if headers.len() > MAX_HEADERS {
+            return Err(TOO_MANY);
         }
     }
-    headers
+    Ok(headers)
 }
 
 /// Why a tool's marks are wrong, if they are. The revision has a client leave such a tool out: it could not be called

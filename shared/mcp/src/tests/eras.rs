@@ -170,3 +170,32 @@ async fn a_refused_probe_that_lists_the_stateless_revision_is_an_answer() {
         assert_eq!((host.count("initialize"), called.is_ok()), (count, count == 0), "{:?}", host.asked());
     }
 }
+
+#[tokio::test]
+async fn an_error_about_arguments_is_no_sign_of_another_era() {
+    for code in [-32602, -32020] {
+        let host = Host::of_era(Era::Stateless, move |seen| async move {
+            (StatusCode::BAD_REQUEST, refused(&seen.message, code, "no such region")).into_response()
+        })
+        .await;
+        let (client, server) = (client(), http(&host.url));
+        for _ in 0..2 {
+            call(&client, &server, LONG).await.expect_err("a refusal");
+        }
+        assert_eq!(host.asked(), ["server/discover", "tools/call", "tools/call"], "{code}");
+    }
+}
+
+/// The answer to a probe may have been lost, and a server may be upgraded: nothing else would ever find that out.
+#[tokio::test(start_paused = true)]
+async fn an_older_era_is_asked_for_again_after_a_day() {
+    let eras = crate::client::era::Eras::default();
+    for (era, day_after) in [(Era::Session, false), (Era::Events, false), (Era::Stateless, true)] {
+        eras.keep("k", era);
+        for (hours, known) in [(23, true), (2, day_after)] {
+            tokio::time::advance(Duration::from_secs(hours * 60 * 60)).await;
+            let recalled = eras.recall("k").await;
+            assert_eq!(matches!(recalled, crate::client::era::Recalled::Known(_)), known, "{era:?} {hours}");
+        }
+    }
+}

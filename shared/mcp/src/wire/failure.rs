@@ -133,6 +133,13 @@ impl Failure {
             && self.code.is_none_or(|code| verdict::NO_SESSION.contains(&code))
     }
 
+    /// Whether a call that was made by its tool's definition was answered that it does not fit what is there: other headers
+    /// are expected, or there is no such tool. "Invalid params" is no sign of it: that is also what wrong arguments get.
+    pub(crate) fn is_off_list(&self) -> bool {
+        let codes = [ErrorCode::HEADER_MISMATCH, ErrorCode::METHOD_NOT_FOUND];
+        self.code.is_some_and(|code| codes.iter().any(|known| i64::from(known.0) == code))
+    }
+
     /// The same before the call itself was sent: whatever failed, nothing happened there.
     pub(crate) fn before_sending(self) -> Self {
         match self.fault {

@@ -1,6 +1,7 @@
 //! What is known of peers: remembered until it is forgotten, each by its own key.
 
 use pudu_app::ports::Era;
+use pudu_domain::Timestamp;
 
 use super::life::fail;
 use super::{Case, World, cases};
@@ -10,6 +11,7 @@ pub(super) const CASES: &[Case] = cases![
     every_era_is_remembered_by_its_own_key,
     what_was_remembered_last_is_known,
     a_peer_is_forgotten_alone_and_as_often_as_one_likes,
+    an_era_is_known_for_its_time_since_it_was_remembered_last,
 ];
 
 const ERAS: [Era; 3] = [Era::Stateless, Era::Session, Era::Events];
@@ -64,6 +66,20 @@ async fn a_peer_is_forgotten_alone_and_as_often_as_one_likes(world: World) {
     assert_eq!(known(&world, 'a').await, Some(Era::Events));
 }
 
+async fn an_era_is_known_for_its_time_since_it_was_remembered_last(world: World) {
+    for (digit, era) in ['a', 'b', 'c'].into_iter().zip(ERAS) {
+        remember(&world, digit, era).await;
+        let middle = world.now() + era.kept() / 2;
+        world.clock.set(middle);
+        remember(&world, digit, era).await;
+        let end = middle + era.kept();
+        world.clock.set(Timestamp::from_millis(end.as_millis() - 1));
+        assert_eq!(known(&world, digit).await, Some(era));
+        world.clock.set(end);
+        assert_eq!(known(&world, digit).await, None, "also when nothing has removed the row yet");
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeMap;
@@ -89,6 +105,8 @@ mod tests {
         ForgetsAll,
         /// Two eras are one.
         MixesEras,
+        /// What is remembered never ends.
+        KeepsForEver,
     }
 
     struct WrongPeers(Wrong, Mutex<BTreeMap<String, Era>>);
@@ -137,6 +155,7 @@ mod tests {
             Wrong::NeverForgets,
             Wrong::ForgetsAll,
             Wrong::MixesEras,
+            Wrong::KeepsForEver,
         ] {
             let world = || World { peers: Arc::new(WrongPeers(wrong, Mutex::default())), ..fake_world(None) };
             assert!(!suite.failures(async || world()).await.is_empty(), "{wrong:?} passes every case");

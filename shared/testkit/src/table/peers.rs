@@ -8,12 +8,16 @@ use super::FakeStore;
 #[async_trait]
 impl PeerStore for FakeStore {
     async fn recall(&self, key: &str) -> Result<Option<Era>, StoreError> {
-        self.attempt("peers.recall", |rows, _| Ok(rows.peers.get(key).copied())).await
+        self.attempt("peers.recall", |rows, attempt| {
+            let known = rows.peers.get(key).filter(|(_, until)| attempt.now < *until);
+            Ok(known.map(|(era, _)| *era))
+        })
+        .await
     }
 
     async fn remember(&self, key: &str, era: Era) -> Result<(), StoreError> {
-        self.attempt("peers.remember", |rows, _| {
-            rows.peers.insert(key.to_owned(), era);
+        self.attempt("peers.remember", |rows, attempt| {
+            rows.peers.insert(key.to_owned(), (era, attempt.now + era.kept()));
             Ok(())
         })
         .await

@@ -37,7 +37,7 @@ pub(super) struct Rows {
     pub(super) wrapped_key: Option<Vec<u8>>,
     /// By server and digest.
     pub(super) listings: BTreeMap<(String, String), StoredListing>,
-    pub(super) peers: BTreeMap<String, Era>,
+    pub(super) peers: BTreeMap<String, (Era, Timestamp)>,
     pub(super) tokens: BTreeMap<TokenKey, Token>,
     pub(super) index: Index,
     pub(super) writes: Vec<Write>,

@@ -10,7 +10,7 @@ fn tool(properties: Value) -> Value {
 
 fn sent(definition: &Value, arguments: Value) -> Vec<(String, String)> {
     let Value::Object(arguments) = arguments else { panic!("arguments are an object") };
-    let headers = headers(definition, &arguments);
+    let headers = headers(definition, &arguments).unwrap();
     headers.iter().map(|(name, value)| (name.to_string(), value.to_str().unwrap().to_owned())).collect()
 }
 
