@@ -53,6 +53,13 @@ pub(crate) fn walk_document<E>(
     })
 }
 
+/// Whether a text at no particular place is looked into as a URL is. Also one whose `://` was inside a secret that is sealed
+/// or masked by now: what was cut once must be cut at the same places again.
+fn is_cut(text: &str) -> bool {
+    let ours = |secret: &str| secret.starts_with(SEALED) || secret.split(':').any(|half| half == MASK);
+    text.contains("://") || UrlParts::of(text).secrets().any(|(_, secret)| ours(secret))
+}
+
 /// Problems with literals that cannot be told from our own forms: `***`, and what begins like a sealed value.
 pub(crate) fn misplaced(document: &mut Value) -> Vec<Problem> {
     let mut problems = Vec::new();
@@ -128,7 +135,7 @@ impl<E> Walk<'_, E> {
         match value {
             Value::Object(_) => self.children(value, Self::extra),
             Value::Array(items) => self.elements(items, Self::by_key),
-            Value::String(text) if text.contains("://") => self.url(value),
+            Value::String(text) if is_cut(text) => self.url(value),
             _ => Ok(()),
         }
     }

@@ -50,6 +50,21 @@ fn user_info_without_a_scheme_comes_back_as_it_was() {
     }
 }
 
+/// It is a URL to us only because of what its secret holds, and it is one still when that is sealed or masked.
+#[test]
+fn a_text_whose_secret_makes_it_a_url_comes_back_as_it_was() {
+    let entry = json!({"command": "x", "home": "/page?token=CANARY://x"});
+    let document = Document::parse(json!({"mcpServers": {"web": entry}})).unwrap();
+    let stored = key(1).seal_document(&document, &mut counter()).unwrap();
+    assert!(!stored.to_string().contains("CANARY"), "{stored}");
+    assert_eq!(key(1).open_document(stored).unwrap().expose_raw(), document.expose_raw());
+    let shown = document.response();
+    assert_eq!(shown["mcp_servers"]["web"]["home"], "/page?token=***");
+    // It has no origin to which the secret would belong, so it is asked for again, and `***` is never stored.
+    let problems = crate::merge(shown, Some(&document)).unwrap_err();
+    assert_eq!(problems[0].path, "mcpServers.web.home?[1]token");
+}
+
 #[test]
 fn stored_form_hides_literals_and_keeps_references_and_everything_else() {
     let stored = key(1).seal_document(&document(), &mut counter()).unwrap();
