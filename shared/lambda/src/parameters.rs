@@ -72,7 +72,6 @@ impl ParameterVault {
     /// The names that must be read, and whether one of them was never read.
     fn due(&self, names: &BTreeSet<String>, now: Timestamp) -> (Vec<String>, bool) {
         self.with_known(|known| {
-            // What is from the future was read before the clock was set back.
             let stale = |name: &&String| {
                 let value = known.values.get(*name);
                 value.is_none_or(|value| !now.is_within(FRESH_FOR, value.read))

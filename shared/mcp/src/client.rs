@@ -1,7 +1,8 @@
 //! [`Client`]: the port [`McpClient`] over every transport, in every protocol revision.
 //!
-//! One deadline covers finding the era, connecting and the handshake, one the call, and the caller's limit both. What fails before the call itself is
-//! sent is [`CallFault::NotSent`](pudu_app::ports::CallFault::NotSent): it is then certain that nothing runs there.
+//! One deadline covers finding the era, connecting and the handshake, one the call, and the caller's limit both. What fails
+//! before the call itself is sent is [`CallFault::NotSent`](pudu_app::ports::CallFault::NotSent): it is then certain that
+//! nothing runs there.
 
 mod call;
 pub(crate) mod era;

@@ -91,7 +91,7 @@ impl Failure {
         let verb = verb(fault);
         let advice = match number {
             300..=399 => ": it redirects to another place; put its final address into 'url'",
-            401 | 403 => ": check the credentials in 'headers' of this server",
+            401 | 403 => ": check the credentials in this server's entry",
             404 | 405 => ": check 'url', there is no MCP server",
             _ if fault == CallFault::Broken => "; look into its log",
             _ => "",
