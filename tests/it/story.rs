@@ -206,10 +206,10 @@ async fn two_processes_on_one_table_share_the_work() {
 async fn a_config_change_reaches_another_process_within_a_second() {
     let world = World::new().await;
     let second = world.second_house();
-    assert_eq!(second.wiring.configs.current().await.unwrap().number, 1);
+    assert_eq!(second.wiring.configs.current().await.unwrap().version.number, 1);
     let entry = json!({"type": "http", "url": world.example.url(), "enabled": false});
     world.put_config(&json!({"example": entry})).await.expect(200);
-    let seen = async || second.wiring.configs.current().await.unwrap().number;
+    let seen = async || second.wiring.configs.current().await.unwrap().version.number;
     world.clock.advance(Duration::from_millis(999));
     assert_eq!(seen().await, 1);
     world.clock.advance(Duration::from_millis(1));

@@ -63,7 +63,7 @@ impl Imported {
         };
         let gone = before.into_iter().flat_map(|before| before.servers.keys());
         Self {
-            revision: after.number,
+            revision: after.version.number,
             in_force,
             added: names(&|name| old(name).is_none()),
             changed: names(&|name| old(name).is_some() && old(name) != digest(after, name)),
@@ -90,7 +90,7 @@ async fn import(State(operator): State<Operator>, headers: HeaderMap, body: Byte
     match operator.stored.import(document).await {
         Ok(after) => {
             tracing::info!(
-                config.revision = after.number,
+                config.revision = after.version.number,
                 servers = after.servers.len(),
                 "a config was imported"
             );

@@ -24,8 +24,6 @@ const FRESH_FOR: Duration = Duration::from_secs(1);
 /// The current config, opened.
 #[derive(Debug)]
 pub struct Current {
-    /// The number of its version; 0 when nothing was ever stored.
-    pub number: u64,
     /// Which state of the source it is.
     pub version: Version,
     /// The document with its secrets in the clear: never to be printed or answered.
@@ -188,6 +186,6 @@ impl Current {
         let servers = identified.map(|server| (server.name.clone(), server)).collect();
         let (response, etag) = (document.response(), key.etag(&document));
         let references = document.references();
-        Self { number: version.number, version, document, servers, response, etag, references }
+        Self { version, document, servers, response, etag, references }
     }
 }

@@ -20,7 +20,6 @@ const HANDING_BACK: Duration = Duration::from_millis(250);
 /// A client with the lists of its servers.
 #[derive(Clone)]
 pub struct Known {
-    client: Arc<dyn McpClient>,
     listings: Arc<Listings>,
 }
 
@@ -32,8 +31,7 @@ impl Known {
         changes: ListChanges,
         clock: Arc<dyn Clock>,
     ) -> Self {
-        let listings = Arc::new(Listings::new(Arc::clone(&client), store, changes, clock));
-        Self { client, listings }
+        Self { listings: Arc::new(Listings::new(client, store, changes, clock)) }
     }
 
     /// The lists.
@@ -74,7 +72,7 @@ impl Known {
 #[async_trait]
 impl McpClient for Known {
     async fn list_tools(&self, server: &Server, limit: Duration) -> Result<Listing, CallError> {
-        self.client.list_tools(server, limit).await
+        self.listings.client().list_tools(server, limit).await
     }
 
     async fn call_tool(
@@ -106,7 +104,7 @@ impl McpClient for Known {
         };
         let left = limit.saturating_sub(began.elapsed());
         let mark = self.listings.mark(server);
-        let result = match self.client.call_tool(server, caller, call, left).await {
+        let result = match self.listings.client().call_tool(server, caller, call, left).await {
             Ok(result) => result,
             Err(error) => {
                 if error.fault == CallFault::Refused && self.listings.mark(server) != mark {
@@ -126,19 +124,19 @@ impl McpClient for Known {
     }
 
     fn keep_servers(&self, names: &BTreeSet<&str>) {
-        self.client.keep_servers(names);
+        self.listings.client().keep_servers(names);
     }
 
     async fn close_thread(&self, thread: &ThreadKey) {
-        self.client.close_thread(thread).await;
+        self.listings.client().close_thread(thread).await;
     }
 
     async fn close_all(&self) {
-        self.client.close_all().await;
+        self.listings.client().close_all().await;
     }
 
     fn task_obstacle(&self, server: &Server) -> Option<String> {
-        self.client.task_obstacle(server)
+        self.listings.client().task_obstacle(server)
     }
 }
 

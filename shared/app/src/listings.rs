@@ -72,6 +72,11 @@ impl Listings {
         Self { client, store, changes, clock, slots: Mutex::default() }
     }
 
+    /// Who asks the servers.
+    pub(crate) fn client(&self) -> &dyn McpClient {
+        self.client.as_ref()
+    }
+
     /// What is known here and now; asks neither the table nor the server.
     pub fn peek(&self, server: &Server) -> Glimpse {
         let slot = self.slot(server);

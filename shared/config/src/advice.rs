@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::adopt::FOREIGN_SERVERS;
 use crate::document::{Document, SERVERS};
-use crate::path::{Path, Step};
+use crate::path::{Path, each_text};
 use crate::problem::{Kind, Problem};
 use crate::server::{Server, Transport};
 use crate::setting::{Reading, Secrets, read};
@@ -14,8 +14,9 @@ use crate::setting::{Reading, Secrets, read};
 /// The fields of an entry in which `$VAR` is resolved.
 const WITH_VARIABLES: &[&str] = &["command", "args", "env", "cwd", "url", "headers", "oauth", "user_auth"];
 
-/// Warnings about a config that has its servers under another name, and about the enabled servers of one: one that cannot be connected to, a variable that `secrets` does not
-/// have, and a time limit that a call in the background does not get, because it ends after `longest_call`.
+/// Warnings about a config that has its servers under another name, and about the enabled servers of one: one that cannot be
+/// connected to, a variable that `secrets` does not have, and a time limit that a call in the background does not get,
+/// because it ends after `longest_call`.
 pub fn advise(document: &Document, secrets: &dyn Secrets, longest_call: Duration) -> Vec<Problem> {
     let mut warnings = Vec::new();
     if document.servers().is_empty()
@@ -28,14 +29,14 @@ pub fn advise(document: &Document, secrets: &dyn Secrets, longest_call: Duration
         ));
     }
     for server in document.servers().iter().filter(|server| server.enabled) {
-        let mut path = Path::default().key(SERVERS).key(&server.name);
+        let path = Path::default().key(SERVERS).key(&server.name);
         let entry = document.expose_raw().get(SERVERS).and_then(|servers| servers.get(&server.name));
         connection(server, &path, &mut warnings);
         for key in WITH_VARIABLES {
             if let Some(value) = entry.and_then(|entry| entry.get(*key)) {
-                path.push(Step::Key((*key).to_owned()));
-                variables(value, secrets, &mut path, &mut warnings);
-                path.pop();
+                each_text(value, &mut path.key(key), &mut |place, text| {
+                    warnings.extend(variable(text, secrets, place));
+                });
             }
         }
         timeouts(server, longest_call, &path, &mut warnings);
@@ -55,35 +56,16 @@ fn connection(server: &Server, path: &Path, warnings: &mut Vec<Problem>) {
     warnings.push(warning(path, why));
 }
 
-fn variables(value: &Value, secrets: &dyn Secrets, path: &mut Path, warnings: &mut Vec<Problem>) {
-    match value {
-        Value::String(text) => match read(text) {
-            Reading::Reference(name) if secrets.get(name).is_none() => {
-                warnings.push(warning(
-                    path,
-                    &format!("the variable {name} is not set here; it must be where Pudu runs"),
-                ));
-            }
-            Reading::Literal(text) if text.contains("${") => {
-                warnings.push(warning(path, "has ${…} inside; only a whole value such as $NAME is replaced"));
-            }
-            _ => {}
-        },
-        Value::Array(items) => {
-            for (index, item) in items.iter().enumerate() {
-                path.push(Step::Index(index));
-                variables(item, secrets, path, warnings);
-                path.pop();
-            }
+fn variable(text: &str, secrets: &dyn Secrets, path: &Path) -> Option<Problem> {
+    match read(text) {
+        Reading::Reference(name) if secrets.get(name).is_none() => {
+            let message = format!("the variable {name} is not set here; it must be where Pudu runs");
+            Some(warning(path, &message))
         }
-        Value::Object(map) => {
-            for (key, item) in map {
-                path.push(Step::Key(key.clone()));
-                variables(item, secrets, path, warnings);
-                path.pop();
-            }
+        Reading::Literal(text) if text.contains("${") => {
+            Some(warning(path, "has ${…} inside; only a whole value such as $NAME is replaced"))
         }
-        _ => {}
+        _ => None,
     }
 }
 

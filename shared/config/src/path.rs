@@ -42,6 +42,28 @@ impl Path {
     }
 }
 
+/// Shows `act` every text in `value` with its place; `path` is that of `value`, and again afterwards.
+pub(crate) fn each_text(value: &Value, path: &mut Path, act: &mut dyn FnMut(&Path, &str)) {
+    match value {
+        Value::String(text) => act(path, text),
+        Value::Array(items) => {
+            for (index, item) in items.iter().enumerate() {
+                path.push(Step::Index(index));
+                each_text(item, path, act);
+                path.pop();
+            }
+        }
+        Value::Object(map) => {
+            for (key, item) in map {
+                path.push(Step::Key(key.clone()));
+                each_text(item, path, act);
+                path.pop();
+            }
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
 impl fmt::Display for Path {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (at, step) in self.0.iter().enumerate() {

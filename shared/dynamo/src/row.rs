@@ -4,12 +4,14 @@
 //! which may be anybody's. Each row carries the format version [`FORMAT`] in `v`.
 
 use std::collections::HashMap;
+use std::time::Duration;
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use pudu_app::ports::StoreError;
 use pudu_domain::Timestamp;
 
 use crate::key::Key;
+use crate::schema::TTL;
 
 /// The format version of every row.
 pub(crate) const FORMAT: u64 = 1;
@@ -65,6 +67,11 @@ impl Writer {
 
     pub(crate) fn time(self, name: &str, at: Timestamp) -> Self {
         self.number(name, at.as_millis())
+    }
+
+    /// Has the table remove the row once `at` is over: in the next whole second, because until then it can still be read.
+    pub(crate) fn ends(self, at: Timestamp) -> Self {
+        self.number(TTL, Duration::from_millis(at.as_millis()).as_secs() + 1)
     }
 
     pub(crate) fn value(mut self, name: &str, value: AttributeValue) -> Self {

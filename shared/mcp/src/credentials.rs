@@ -13,7 +13,7 @@ use pudu_config::{Secrets, Server};
 use secrecy::SecretString;
 
 pub(crate) use from_context::FromContext;
-pub(crate) use oauth::{Authorized, Bearer, Keeper, TokenError, Wanted, Watch};
+pub(crate) use oauth::{Authorized, Keeper, Watch, with_token};
 pub(crate) use user_auth::PerUser;
 
 /// Every value of these tiers that `server` or something on the way to it might repeat in a call for `caller`: all secrets

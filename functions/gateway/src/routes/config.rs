@@ -27,7 +27,7 @@ pub(super) async fn put(
     let current = gateway.configs.put(&body, read).await?;
     gateway.catalog.adopt(&current);
     tracing::info!(
-        config.revision = current.number,
+        config.revision = current.version.number,
         servers = current.servers.len(),
         "the config was changed"
     );

@@ -13,6 +13,6 @@ pub(super) async fn get(State(gateway): State<Gateway>) -> Result<Json<Value>, F
     Ok(Json(json!({
         "status": "ok",
         "version": env!("CARGO_PKG_VERSION"),
-        "config_revision": current.number,
+        "config_revision": current.version.number,
     })))
 }

@@ -24,7 +24,7 @@ async fn an_import_needs_the_key_also_where_the_gateway_does_not() {
     for key in [None, Some(""), Some("wrong"), Some("key2")] {
         assert_eq!(put(&house, key, config).await, StatusCode::UNAUTHORIZED);
     }
-    assert_eq!(house.stored.current().await.unwrap().number, 0);
+    assert_eq!(house.stored.current().await.unwrap().version.number, 0);
     assert_eq!(put(&house, Some("key"), config).await, StatusCode::OK);
     assert!(house.stored.current().await.unwrap().servers.contains_key("child"));
 }
@@ -36,5 +36,5 @@ async fn what_is_no_config_is_refused() {
     for body in ["", "{", "[]", r#"{"mcpServers": {"a": {"env": {"K": "***"}}}}"#] {
         assert_eq!(put(&house, Some("key"), body).await, StatusCode::UNPROCESSABLE_ENTITY, "{body}");
     }
-    assert_eq!(house.stored.current().await.unwrap().number, 0);
+    assert_eq!(house.stored.current().await.unwrap().version.number, 0);
 }

@@ -18,7 +18,7 @@ async fn stored(house: &House) -> Option<u64> {
 async fn an_empty_table_gets_the_example_server_as_revision_1_and_only_once() {
     let (_folder, house) = house();
     house.create_table().await.unwrap();
-    assert_eq!(house.wiring.configs.current().await.unwrap().number, 0);
+    assert_eq!(house.wiring.configs.current().await.unwrap().version.number, 0);
     assert!(house.seed(URL).await.unwrap());
     assert_eq!(stored(&house).await, Some(1));
     assert!(!house.seed("http://127.0.0.1:9/mcp").await.unwrap());
@@ -31,7 +31,7 @@ async fn the_seed_is_there_at_once_for_who_first_looks_after_it() {
     house.create_table().await.unwrap();
     house.seed(URL).await.unwrap();
     let current = house.wiring.configs.current().await.unwrap();
-    assert_eq!((current.number, current.servers.contains_key(SERVER)), (1, true));
+    assert_eq!((current.version.number, current.servers.contains_key(SERVER)), (1, true));
 }
 
 #[tokio::test]

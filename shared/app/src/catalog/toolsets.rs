@@ -27,8 +27,9 @@ pub(super) fn with_toolsets(server: &Server, list: &Listed, obstacle: Option<&st
             Some(problem) => problems.push(format!("toolset '{}' is off: {problem}", set.name)),
         }
     }
-    let of = |set: &Toolset, raw: &str| roles(set).contains(&raw);
-    let broken = |raw: &str| server.task_toolsets.iter().any(|set| of(set, raw) && !usable.contains(&set));
+    let broken = |raw: &str| {
+        server.task_toolsets.iter().any(|set| set.tools().contains(&raw) && !usable.contains(&set))
+    };
     let shown = list.tools.iter().filter_map(|tool| {
         let raw = tool.name.as_str();
         if broken(raw) || usable.iter().any(|set| set.status_tool == raw || set.cancel_tool == raw) {
@@ -44,11 +45,7 @@ fn problem(set: &Toolset, list: &Listed, obstacle: Option<&str>) -> Option<Strin
     if let Some(obstacle) = obstacle {
         return Some(obstacle.to_owned());
     }
-    let mut missing: Vec<&str> = roles(set).into_iter().filter(|raw| list.tool(raw).is_none()).collect();
+    let mut missing: Vec<&str> = set.tools().into_iter().filter(|raw| list.tool(raw).is_none()).collect();
     missing.sort_unstable();
     (!missing.is_empty()).then(|| format!("the server has no tool {}", missing.join(", ")))
-}
-
-fn roles(set: &Toolset) -> [&str; 3] {
-    [&set.submit_tool, &set.status_tool, &set.cancel_tool]
 }

@@ -73,7 +73,7 @@ impl Configs {
     /// Stores what the operator of this machine gives, if nothing was ever stored; whether it was.
     pub async fn seed(&self, document: Document) -> Result<bool, PutError> {
         let current = self.current().await?;
-        if current.number != 0 {
+        if current.version.number != 0 {
             return Ok(false);
         }
         Ok(self.replace(&current.version, document).await?.is_some())

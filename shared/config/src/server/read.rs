@@ -10,7 +10,7 @@ use super::{
     UserAuth,
 };
 use crate::header::{illegal_value, legal_name};
-use crate::path::{Path, Step};
+use crate::path::{Path, each_text};
 use crate::problem::Findings;
 use crate::reader::Reader;
 use crate::setting::{Reading, ResolveError, Setting, read};
@@ -205,30 +205,11 @@ fn check_reserved(reader: &mut Reader<'_>) {
     for (key, value) in reader.map.iter().filter(|(key, _)| !DECLARED.contains(&key.as_str()) && *key != CWD)
     {
         let mut path = reader.path.key(key);
-        reserved_below(value, &mut path, reader.found);
-    }
-}
-
-fn reserved_below(value: &Value, path: &mut Path, found: &mut Findings) {
-    match value {
-        Value::String(text) if matches!(read(text), Reading::Reserved) => {
-            found.rule(path, ResolveError::Reserved.to_string());
-        }
-        Value::Array(items) => {
-            for (index, item) in items.iter().enumerate() {
-                path.push(Step::Index(index));
-                reserved_below(item, path, found);
-                path.pop();
+        each_text(value, &mut path, &mut |place, text| {
+            if matches!(read(text), Reading::Reserved) {
+                reader.found.rule(place, ResolveError::Reserved.to_string());
             }
-        }
-        Value::Object(map) => {
-            for (key, item) in map {
-                path.push(Step::Key(key.clone()));
-                reserved_below(item, path, found);
-                path.pop();
-            }
-        }
-        _ => {}
+        });
     }
 }
 

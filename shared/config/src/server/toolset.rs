@@ -21,6 +21,11 @@ pub struct Toolset {
 }
 
 impl Toolset {
+    /// The names of its tools: submit, status, cancel.
+    pub fn tools(&self) -> [&str; 3] {
+        [&self.submit_tool, &self.status_tool, &self.cancel_tool]
+    }
+
     /// The toolsets of a server, with the rules across them.
     pub(super) fn read_all(server: &str, reader: &mut Reader<'_>) -> Vec<Self> {
         let path = reader.at("task_toolsets");

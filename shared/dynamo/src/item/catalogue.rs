@@ -1,7 +1,5 @@
 //! A server's list of tools: a value of any size ([`parts`]) under the server's name and digest.
 
-use std::time::Duration;
-
 use pudu_app::ports::{LISTING_KEPT, RawTool, StoreError, StoredListing};
 use pudu_domain::Timestamp;
 use serde_json::Value;
@@ -10,7 +8,6 @@ use crate::body::EncodeError;
 use crate::item::parts::{self, Head, Layout, Rows};
 use crate::key::Key;
 use crate::row::{Reader, Row, Writer, attr};
-use crate::schema::TTL;
 
 pub(crate) const ITEM: &str = "catalogue";
 pub(crate) const PART: &str = "catalogue part";
@@ -51,9 +48,7 @@ fn layout<'a>(
 }
 
 fn ending(key: &Key, listing: &StoredListing) -> Writer {
-    let end = listing.fresh_until + LISTING_KEPT;
-    // The next whole second: the table must not remove what can still be read.
-    Writer::new(key).number(TTL, Duration::from_millis(end.as_millis()).as_secs() + 1)
+    Writer::new(key).ends(listing.fresh_until + LISTING_KEPT)
 }
 
 fn body(listing: &StoredListing) -> Vec<(&str, &Value)> {

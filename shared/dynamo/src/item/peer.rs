@@ -1,13 +1,10 @@
 //! How a server is spoken with.
 
-use std::time::Duration;
-
 use pudu_app::ports::{Era, StoreError};
 use pudu_domain::Timestamp;
 
 use crate::key::Key;
 use crate::row::{Reader, Row, Writer};
-use crate::schema::TTL;
 
 pub(crate) const ITEM: &str = "peer";
 
@@ -21,9 +18,7 @@ const WORDS: [(Era, &str); 3] =
 pub(crate) fn encode(key: &Key, era: Era, now: Timestamp) -> Row {
     let word = WORDS.iter().find(|(known, _)| *known == era).map_or("", |(_, word)| word);
     let until = now + era.kept();
-    // The next whole second: the table must not remove what can still be read.
-    let end = Duration::from_millis(until.as_millis()).as_secs() + 1;
-    Writer::new(key).text(ERA, word).time(UNTIL, until).number(TTL, end).row()
+    Writer::new(key).text(ERA, word).time(UNTIL, until).ends(until).row()
 }
 
 /// What is known at `now`, whether or not the table has removed what is over.

@@ -8,7 +8,7 @@ use futures_util::FutureExt;
 use http::HeaderMap;
 use http::header::AUTHORIZATION;
 use pudu_app::ports::{CallError, CallFault, Caller, ToolCall};
-use pudu_config::{Headers, Server, Toolset};
+use pudu_config::{Headers, Server};
 use serde_json::{Map, Value};
 use tokio::time::{Instant, timeout_at};
 
@@ -66,12 +66,11 @@ impl End for Sending<'_> {
                 answer
             }
             Way::Child(stdio, recipe) => {
-                let roles = |set: &Toolset| {
-                    [&set.submit_tool, &set.status_tool, &set.cancel_tool].contains(&&request.tool)
-                };
+                let tool = request.tool.as_str();
+                let strict = request.server.task_toolsets.iter().any(|set| set.tools().contains(&tool));
                 let errand = Errand {
                     thread: &request.caller.thread,
-                    strict: request.server.task_toolsets.iter().any(roles),
+                    strict,
                     limit: request.server.call_timeout(),
                     until: self.until,
                     ask: Ask {

@@ -8,11 +8,12 @@ use futures_util::FutureExt;
 use http::header::AUTHORIZATION;
 use pudu_app::ports::{CallError, Listing};
 use pudu_config::{Headers, Server};
+use secrecy::SecretString;
 use tokio::time::{Instant, timeout_at};
 
 use super::way::Way;
 use super::{Client, list};
-use crate::credentials::{Bearer, TokenError, Wanted, Watch, of_server};
+use crate::credentials::{Watch, of_server, with_token};
 use crate::target::{LONGEST, Target};
 use crate::wire::Failure;
 
@@ -38,7 +39,9 @@ pub(super) async fn list(client: &Client, server: &Server, limit: Duration) -> R
                 // The listing itself has the same limit and is asked first: it is the token that did not come.
                 return Err(asking.target.error(&Failure::timeout(limit).before_sending()));
             };
-            answer
+            // What a token server said is told here for the first time.
+            let told = |text: &str| asking.target.redactor.text(text);
+            answer.map_err(|error| CallError { message: told(&error.message), ..error })
         }
         Way::Child(stdio, recipe) => {
             let job = stdio.apart(&recipe, until, |session, recipe| {
@@ -51,31 +54,19 @@ pub(super) async fn list(client: &Client, server: &Server, limit: Duration) -> R
 
 impl Asking<'_> {
     async fn authorized(&self) -> Result<Listing, CallError> {
-        let keeper = &self.client.tokens;
+        let (keeper, server) = (&self.client.tokens, &self.server.name);
         let wanted = keeper.wanted(self.server, self.client.secrets.as_ref()).await;
-        let Some(wanted) = wanted.map_err(|error| self.refused(error))? else { return self.ask(None).await };
-        let bearer = self.bearer(&wanted).await?;
-        let answer = self.ask(Some(&bearer)).await;
-        if answer.is_ok() || !self.watch.refused(&bearer) || !keeper.rejected(&wanted, &bearer).await {
-            return answer;
-        }
-        match self.bearer(&wanted).await {
-            Ok(another) if !another.is(&bearer) => self.ask(Some(&another)).await,
-            Ok(_) | Err(_) => answer,
+        match wanted.map_err(|error| error.of(server))? {
+            None => self.ask(None).await,
+            Some(wanted) => {
+                let send = |header| self.ask(Some(header)).boxed();
+                with_token(keeper, &wanted, &self.watch, server, send).await
+            }
         }
     }
 
-    async fn bearer(&self, wanted: &Arc<Wanted>) -> Result<Bearer, CallError> {
-        self.client.tokens.bearer(wanted).await.map_err(|error| self.refused(error))
-    }
-
-    fn refused(&self, error: TokenError) -> CallError {
-        let error = error.of(&self.server.name);
-        CallError { message: self.target.redactor.text(&error.message), ..error }
-    }
-
-    async fn ask(&self, bearer: Option<&Bearer>) -> Result<Listing, CallError> {
-        let token = bearer.map(|bearer| ("Authorization".to_owned(), bearer.header.clone()));
+    async fn ask(&self, header: Option<SecretString>) -> Result<Listing, CallError> {
+        let token = header.map(|header| ("Authorization".to_owned(), header));
         let target = self.target.with(&token.into_iter().collect::<Headers>())?;
         let sent = Arc::new(AtomicBool::new(false));
         let job = self.client.converse(&target, self.until, &sent, LONGEST, |link, target| {

@@ -22,7 +22,7 @@ use pudu_domain::Token;
 use pudu_domain::token::Sealed;
 use secrecy::SecretString;
 
-pub(crate) use authorized::{Authorized, Watch};
+pub(crate) use authorized::{Authorized, Watch, with_token};
 pub(crate) use keeper::Keeper;
 
 /// A token that may be sent.

@@ -3,7 +3,6 @@
 //! It gives every call a W3C trace context (`traceparent`) unless something before it set one, and writes one line with
 //! the same trace id when the answer is there. Of another one that adds a header only the lines around `set` differ.
 
-use std::fmt::Write as _;
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -35,7 +34,7 @@ impl TraceContext {
         let mut bytes = [0; 24];
         self.random.fill(&mut bytes);
         let (trace, parent) = bytes.split_at(16);
-        format!("00-{}-{}-01", hex(trace), hex(parent))
+        format!("00-{}-{}-01", hex::encode(trace), hex::encode(parent))
     }
 }
 
@@ -61,12 +60,4 @@ impl Interceptor for TraceContext {
         );
         answer
     }
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::new(), |mut text, byte| {
-        // Writing to a String cannot fail.
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
 }

@@ -3,6 +3,8 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
 use pudu_app::ports::CallError;
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::Value;
@@ -38,32 +40,36 @@ impl Watch {
     }
 }
 
-impl Authorized<'_> {
-    async fn bearer(&self, server: &str) -> Result<Bearer, CallError> {
-        self.keeper.bearer(&self.wanted).await.map_err(|error| error.of(server))
+/// Sends with the server's token, and once more with another one when the server refuses that. 401 is said before anything
+/// is done, so nothing is done twice.
+pub(crate) async fn with_token<'a, T: Send>(
+    keeper: &Arc<Keeper>,
+    wanted: &Arc<Wanted>,
+    watch: &Watch,
+    server: &str,
+    mut send: impl FnMut(SecretString) -> BoxFuture<'a, Result<T, CallError>> + Send,
+) -> Result<T, CallError> {
+    let bearer = keeper.bearer(wanted).await.map_err(|error| error.of(server))?;
+    let answer = send(bearer.header.clone()).await;
+    if answer.is_ok() || !watch.refused(&bearer) || !keeper.rejected(wanted, &bearer).await {
+        return answer;
+    }
+    match keeper.bearer(wanted).await {
+        Ok(another) if !another.is(&bearer) => send(another.header).await,
+        // A look at the row that began before the refusal may still give the refused one.
+        Ok(_) | Err(_) => answer,
     }
 }
 
 #[async_trait]
 impl Interceptor for Authorized<'_> {
-    async fn intercept(&self, mut request: Request<'_>, next: Next<'_>) -> Result<Value, CallError> {
+    async fn intercept(&self, request: Request<'_>, next: Next<'_>) -> Result<Value, CallError> {
         let server = &request.server.name;
-        let bearer = self.bearer(server).await?;
-        request.headers.set(HEADER, bearer.header.clone());
-        let answer = next.call(request.clone()).await;
-        // 401 is said before anything is done, so the call may be sent again; once, and only with another token.
-        if answer.is_ok()
-            || !self.watch.refused(&bearer)
-            || !self.keeper.rejected(&self.wanted, &bearer).await
-        {
-            return answer;
-        }
-        // A look at the row that began before the refusal may still give the refused one.
-        let another = match self.bearer(server).await {
-            Ok(another) if !another.is(&bearer) => another,
-            Ok(_) | Err(_) => return answer,
-        };
-        request.headers.set(HEADER, another.header);
-        next.call(request).await
+        with_token(self.keeper, &self.wanted, self.watch, server, |header| {
+            let mut request = request.clone();
+            request.headers.set(HEADER, header);
+            next.call(request).boxed()
+        })
+        .await
     }
 }
