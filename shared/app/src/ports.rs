@@ -24,7 +24,10 @@ pub use catalog_store::{CatalogStore, LISTING_KEPT, StoredListing};
 pub use clock::Clock;
 pub use config_source::{ConfigError, ConfigSource, Loaded, Version};
 pub use config_store::{ConfigStore, Moved, Revision};
-pub use driver::{DriverError, Submission, SubmitError, TaskDriver};
+pub use driver::{
+    AnswerError, Cancelled, DriverError, Submission, SubmitError, Submits, Submitted, TaskDriver,
+    Unanswerable,
+};
 pub use due_index::{DueIndex, DuePage, Hint, ItemKey, SHARDS};
 pub use error::StoreError;
 pub use event_log::{DeliveredEvent, EventLog};

@@ -15,10 +15,10 @@ use std::time::Duration;
 use async_trait::async_trait;
 use pudu_app::drivers::ORDINARY_TOOLS;
 use pudu_app::ports::{
-    CallError, CallFault, Caller, DriverError, Judged, McpClient, Submission, SubmitError, TaskDriver,
-    ToolCall,
+    AnswerError, CallError, CallFault, Caller, Cancelled, DriverError, Judged, McpClient, SubmitError,
+    Submits, Submitted, TaskDriver, ToolCall, Unanswerable,
 };
-use pudu_config::{Server, Toolset};
+use pudu_config::Server;
 use pudu_domain::{RemoteTaskId, Snapshot};
 use serde_json::{Map, Value};
 
@@ -60,8 +60,12 @@ impl TaskDriver for OrdinaryTools {
         ORDINARY_TOOLS
     }
 
-    fn data(&self, set: &Toolset) -> Value {
-        DriverData::of(set).to_value()
+    fn data(&self, by: Submits<'_>) -> Value {
+        match by {
+            Submits::Toolset(set) => DriverData::of(set).to_value(),
+            // A tool alone has nobody to ask for a status: reading this back says what is missing.
+            Submits::Tool(_) => Value::Null,
+        }
     }
 
     async fn submit(
@@ -71,14 +75,14 @@ impl TaskDriver for OrdinaryTools {
         data: &Value,
         arguments: Map<String, Value>,
         limit: Duration,
-    ) -> Result<Submission, SubmitError> {
+    ) -> Result<Submitted, SubmitError> {
         let tools = DriverData::read(data).map_err(SubmitError::Refused)?;
         match self.client.call_tool_judged(server, caller, asked(&tools.submit, arguments), limit).await {
             Ok(Judged { result, broken: Some(error) }) => {
                 Err(SubmitError::Violation { handle: submit::handle(&result), message: error.to_string() })
             }
             Ok(Judged { result, broken: None }) => {
-                submit::read(&tools.submit, &result, &self.redactor(server, caller))
+                submit::read(&tools.submit, &result, &self.redactor(server, caller)).map(Submitted::Task)
             }
             Err(error) => Err(unsent(error)),
         }
@@ -108,12 +112,30 @@ impl TaskDriver for OrdinaryTools {
         data: &Value,
         handle: &str,
         limit: Duration,
-    ) -> Result<Snapshot, DriverError> {
+    ) -> Result<Cancelled, DriverError> {
         let tools = DriverData::read(data).map_err(DriverError::Violation)?;
         match self.ask(server, caller, &tools.cancel, handle, limit).await {
-            Ok(result) => cancel::read(&tools.cancel, &result, handle, &self.redactor(server, caller)),
+            Ok(result) => cancel::read(&tools.cancel, &result, handle, &self.redactor(server, caller))
+                .map(Cancelled::Snapshot),
             Err(error) => Err(unanswered(&error)),
         }
+    }
+
+    fn question(&self, _data: &Value, _asked: &Value) -> Result<Value, Unanswerable> {
+        Err(Unanswerable("the task's toolset names no tool that takes answers".to_owned()))
+    }
+
+    async fn answer(
+        &self,
+        _server: &Server,
+        _caller: &Caller,
+        _data: &Value,
+        _remote: &RemoteTaskId,
+        _asked: &Value,
+        _answer: &Value,
+        _limit: Duration,
+    ) -> Result<(), AnswerError> {
+        Err(AnswerError::Refused("the task's toolset names no tool that takes answers".to_owned()))
     }
 }
 

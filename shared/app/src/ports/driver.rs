@@ -18,6 +18,53 @@ pub struct Submission {
     pub snapshot: Snapshot,
 }
 
+/// What a task is submitted by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Submits<'a> {
+    /// The submit tool of a toolset.
+    Toolset(&'a Toolset),
+    /// Any tool, by its server's own name: its server decides whether the call becomes a task.
+    Tool(&'a str),
+}
+
+/// What a submission came to.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Submitted {
+    /// A task at the server.
+    Task(Submission),
+    /// The server answered at once with the result object: there is no task.
+    Answered(Value),
+}
+
+/// What a server said to a cancel.
+#[derive(Debug, Clone, PartialEq)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "there is one per call, moved once; a box would only cost its readers"
+)]
+pub enum Cancelled {
+    /// How the task stands now; only an end counts.
+    Snapshot(Snapshot),
+    /// That it has heard: the task's end is seen by polling.
+    Acknowledged,
+}
+
+/// A question that cannot be answered through us, as a sentence for the caller.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct Unanswerable(pub String);
+
+/// An answer to a question that did not certainly arrive.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum AnswerError {
+    /// The server certainly did not take it and never will: another one is needed.
+    #[error("{0}")]
+    Refused(String),
+    /// It was not sent, or nobody knows whether it was taken.
+    #[error("{0}")]
+    Retry(String),
+}
+
 /// A submission that came to nothing we can track.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SubmitError {
@@ -58,8 +105,8 @@ pub trait TaskDriver: Send + Sync {
     /// The name under which tasks remember their driver.
     fn name(&self) -> &'static str;
 
-    /// What a task of this toolset must remember for this driver.
-    fn data(&self, set: &Toolset) -> Value;
+    /// What a task that is submitted by `by` must remember for this driver.
+    fn data(&self, by: Submits<'_>) -> Value;
 
     /// Starts a task; sent at most once.
     async fn submit(
@@ -69,7 +116,7 @@ pub trait TaskDriver: Send + Sync {
         data: &Value,
         arguments: Map<String, Value>,
         limit: Duration,
-    ) -> Result<Submission, SubmitError>;
+    ) -> Result<Submitted, SubmitError>;
 
     /// Asks how a task is.
     async fn status(
@@ -90,5 +137,24 @@ pub trait TaskDriver: Send + Sync {
         data: &Value,
         handle: &str,
         limit: Duration,
-    ) -> Result<Snapshot, DriverError>;
+    ) -> Result<Cancelled, DriverError>;
+
+    /// The JSON Schema of an answer to the question `asked` (a task's `input_required`), or why there can be none.
+    fn question(&self, data: &Value, asked: &Value) -> Result<Value, Unanswerable>;
+
+    /// Hands the server an answer that fits [`question`](Self::question).
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "whose task, which question, which answer: none can be left out"
+    )]
+    async fn answer(
+        &self,
+        server: &Server,
+        caller: &Caller,
+        data: &Value,
+        remote: &RemoteTaskId,
+        asked: &Value,
+        answer: &Value,
+        limit: Duration,
+    ) -> Result<(), AnswerError>;
 }

@@ -11,7 +11,10 @@ use std::time::Duration;
 
 use super::{InvokeError, Tools, storable};
 use crate::drivers::ORDINARY_TOOLS;
-use crate::ports::{Caller, Committed, StoreError, Submission, SubmitError, TaskDriver};
+use crate::ports::{
+    Caller, Cancelled, Committed, StoreError, Submission, SubmitError, Submits, Submitted as Taken,
+    TaskDriver,
+};
 use crate::settle::Settled;
 
 /// What a submitter keeps beyond its call to record the outcome, or to undo it.
@@ -62,7 +65,7 @@ impl Tools {
             server: ServerName::parse(server.name.as_str()).map_err(|error| unusable(error.to_string()))?,
             identity: self.configs.identity(server).map_err(|error| unusable(error.to_string()))?,
             driver: ORDINARY_TOOLS.to_owned(),
-            driver_data: driver.data(set),
+            driver_data: driver.data(Submits::Toolset(set)),
             delivery: Delivery::Event,
         };
         let (task, spec) = self.write_intent(intent, started_at + limit + RECORDING).await?;
@@ -75,7 +78,11 @@ impl Tools {
             )))
         });
         match answer {
-            Ok(submission) => self.track(attempt, submission, started_at).await,
+            Ok(Taken::Task(submission)) => self.track(attempt, submission, started_at).await,
+            Ok(Taken::Answered(_)) => {
+                let message = "the submit tool answered with a result instead of a task".to_owned();
+                self.refuse(attempt, Refusal::Unknown(message)).await
+            }
             Err(SubmitError::Refused(message)) => self.refuse(attempt, Refusal::Refused(message)).await,
             Err(SubmitError::Denied(error)) => {
                 self.end(attempt, Refusal::Refused(error.to_string()), error.into()).await
@@ -179,7 +186,9 @@ impl Tools {
         let call =
             attempt.driver.cancel(attempt.server, attempt.caller, &attempt.spec.driver_data, handle, UNDO);
         match tokio::time::timeout(UNDO, call).await {
-            Ok(Ok(snapshot)) if snapshot.status.is_terminal() => Refusal::Refused(message),
+            Ok(Ok(Cancelled::Snapshot(snapshot))) if snapshot.status.is_terminal() => {
+                Refusal::Refused(message)
+            }
             outcome => {
                 let why = match outcome {
                     Ok(Ok(_)) => "it did not end".to_owned(),

@@ -16,7 +16,7 @@ use crate::configs::{Configs, Unreachable};
 use crate::deadline::Deadline;
 use crate::drivers::Drivers;
 use crate::limits::Limits;
-use crate::ports::{Caller, Committed, DriverError, ItemKey, Random, StoreError, TaskDriver};
+use crate::ports::{Caller, Cancelled, Committed, DriverError, ItemKey, Random, StoreError, TaskDriver};
 use crate::settle::{Settle, Settled};
 
 /// Serves the cancel, poll and intent lanes.
@@ -168,7 +168,14 @@ impl Poller {
             Reach::Not(why) => Ok(Err(DriverError::Retry(why))),
             Reach::Unknown(why) => Err(GiveBack(why)),
             Reach::Call { server, driver, remote } => {
-                let call = |limit| driver.cancel(&server, &caller, &spec.driver_data, remote.as_str(), limit);
+                let (entry, data) = (server.as_ref(), &spec.driver_data);
+                let call =
+                    async |limit| match driver.cancel(entry, &caller, data, remote.as_str(), limit).await? {
+                        Cancelled::Snapshot(snapshot) => Ok(snapshot),
+                        Cancelled::Acknowledged => {
+                            Err(DriverError::Retry("the server only acknowledged the cancel".to_owned()))
+                        }
+                    };
                 self.within(&server, until, deadline, "cancel", call).await
             }
         }

@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use pudu_app::ports::{
-    CallError, CallFault, Caller, DriverError, Listing, McpClient, Submission, SubmitError, TaskDriver,
-    ToolCall,
+    AnswerError, CallError, CallFault, Caller, Cancelled, DriverError, Listing, McpClient, SubmitError,
+    Submits, Submitted, TaskDriver, ToolCall, Unanswerable,
 };
-use pudu_config::{Server, Toolset};
+use pudu_config::Server;
 use pudu_domain::{RemoteTaskId, Snapshot};
 use serde_json::{Map, Value};
 use tokio::time::error::Elapsed;
@@ -36,8 +36,8 @@ impl TaskDriver for Gated<dyn TaskDriver> {
         self.inner.name()
     }
 
-    fn data(&self, set: &Toolset) -> Value {
-        self.inner.data(set)
+    fn data(&self, by: Submits<'_>) -> Value {
+        self.inner.data(by)
     }
 
     async fn submit(
@@ -47,7 +47,7 @@ impl TaskDriver for Gated<dyn TaskDriver> {
         data: &Value,
         arguments: Map<String, Value>,
         limit: Duration,
-    ) -> Result<Submission, SubmitError> {
+    ) -> Result<Submitted, SubmitError> {
         let call = self.gate.call("driver.submit", self.inner.submit(server, caller, data, arguments, limit));
         match timeout(limit, call).await {
             Ok(Ok(answer)) => answer,
@@ -80,12 +80,34 @@ impl TaskDriver for Gated<dyn TaskDriver> {
         data: &Value,
         handle: &str,
         limit: Duration,
-    ) -> Result<Snapshot, DriverError> {
+    ) -> Result<Cancelled, DriverError> {
         let call = self.gate.call("driver.cancel", self.inner.cancel(server, caller, data, handle, limit));
         match timeout(limit, call).await {
             Ok(Ok(answer)) => answer,
             Ok(Err(broken)) => Err(DriverError::Retry(broken.to_string())),
             Err(late) => Err(DriverError::Retry(late.to_string())),
+        }
+    }
+
+    fn question(&self, data: &Value, asked: &Value) -> Result<Value, Unanswerable> {
+        self.inner.question(data, asked)
+    }
+
+    async fn answer(
+        &self,
+        server: &Server,
+        caller: &Caller,
+        data: &Value,
+        remote: &RemoteTaskId,
+        asked: &Value,
+        answer: &Value,
+        limit: Duration,
+    ) -> Result<(), AnswerError> {
+        let call = self.inner.answer(server, caller, data, remote, asked, answer, limit);
+        match timeout(limit, self.gate.call("driver.answer", call)).await {
+            Ok(Ok(answer)) => answer,
+            Ok(Err(broken)) => Err(AnswerError::Retry(broken.to_string())),
+            Err(late) => Err(AnswerError::Retry(late.to_string())),
         }
     }
 }

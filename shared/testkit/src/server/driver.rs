@@ -4,8 +4,11 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use pudu_app::drivers::ORDINARY_TOOLS;
-use pudu_app::ports::{Caller, DriverError, Submission, SubmitError, TaskDriver};
-use pudu_config::{Server, Toolset};
+use pudu_app::ports::{
+    AnswerError, Caller, Cancelled, DriverError, Submission, SubmitError, Submits, Submitted, TaskDriver,
+    Unanswerable,
+};
+use pudu_config::Server;
 use pudu_domain::{RemoteTaskId, Snapshot, Status};
 use serde_json::{Map, Value, json};
 
@@ -40,8 +43,13 @@ impl TaskDriver for FakeDriver {
         ORDINARY_TOOLS
     }
 
-    fn data(&self, set: &Toolset) -> Value {
-        json!({"submit_tool": set.submit_tool, "status_tool": set.status_tool, "cancel_tool": set.cancel_tool})
+    fn data(&self, by: Submits<'_>) -> Value {
+        match by {
+            Submits::Toolset(set) => {
+                json!({"submit_tool": set.submit_tool, "status_tool": set.status_tool, "cancel_tool": set.cancel_tool})
+            }
+            Submits::Tool(tool) => json!({"tool": tool}),
+        }
     }
 
     async fn submit(
@@ -51,10 +59,10 @@ impl TaskDriver for FakeDriver {
         _data: &Value,
         arguments: Map<String, Value>,
         _limit: Duration,
-    ) -> Result<Submission, SubmitError> {
+    ) -> Result<Submitted, SubmitError> {
         match self.0.submit(arguments) {
             Ok((handle, snapshot)) => match RemoteTaskId::parse(handle.clone()) {
-                Ok(remote) => Ok(Submission { remote, snapshot }),
+                Ok(remote) => Ok(Submitted::Task(Submission { remote, snapshot })),
                 Err(error) => {
                     Err(SubmitError::Violation { handle: Some(handle), message: error.to_string() })
                 }
@@ -82,7 +90,24 @@ impl TaskDriver for FakeDriver {
         _data: &Value,
         handle: &str,
         _limit: Duration,
-    ) -> Result<Snapshot, DriverError> {
-        answer(self.0.cancel(handle))
+    ) -> Result<Cancelled, DriverError> {
+        answer(self.0.cancel(handle)).map(Cancelled::Snapshot)
+    }
+
+    fn question(&self, _data: &Value, _asked: &Value) -> Result<Value, Unanswerable> {
+        Err(Unanswerable("this server takes no answers".to_owned()))
+    }
+
+    async fn answer(
+        &self,
+        _server: &Server,
+        _caller: &Caller,
+        _data: &Value,
+        _remote: &RemoteTaskId,
+        _asked: &Value,
+        _answer: &Value,
+        _limit: Duration,
+    ) -> Result<(), AnswerError> {
+        Err(AnswerError::Refused("this server takes no answers".to_owned()))
     }
 }
