@@ -1,5 +1,7 @@
 //! The poller when something is not as it should be: what counts against a server, what does not, and what is put aside.
 
+mod drift;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
