@@ -10,6 +10,7 @@ pub mod fuzz;
 pub mod gate;
 mod keys;
 mod lock;
+pub mod matrix;
 pub mod mutant;
 pub mod random;
 pub mod server;

@@ -5,9 +5,10 @@
 //! the table, never from what workers report.
 
 mod backend;
-mod invariants;
+mod drift;
+pub(crate) mod invariants;
 mod script;
-mod story;
+pub(crate) mod story;
 mod workers;
 
 use std::sync::Arc;
@@ -16,6 +17,7 @@ use std::time::Duration;
 use pudu_domain::{TaskKey, ThreadKey};
 
 pub use backend::{Backend, FakeBackend, Seen, Stores};
+pub use drift::Drift;
 pub use invariants::Violation;
 
 use crate::clock::VirtualClock;
@@ -114,16 +116,7 @@ pub fn run<B: Backend>(
         let longest = settings.rough * 2;
         let server = FakeServer::new(Arc::new(clock), move |number| plan(&plans, number, longest));
         let backend = backend(&clock, &random).await?;
-        let world = Arc::new(World {
-            settings: settings.clone(),
-            clock,
-            server,
-            backend,
-            trace,
-            threads: ["a", "b"].map(crate::fixture::thread).to_vec(),
-            ops: story::Ops::default(),
-            weather: script::Weather::rough(),
-        });
+        let world = Arc::new(World::new(settings.clone(), clock, server, backend, trace));
         world.live(&random).await?;
         world.judge().await
     })
@@ -141,6 +134,19 @@ fn plan(random: &SeededRandom, number: usize, longest: Duration) -> Plan {
 }
 
 impl<B: Backend> World<B> {
+    /// A world in which nothing has happened yet.
+    pub(crate) fn new(
+        settings: Settings,
+        clock: VirtualClock,
+        server: FakeServer,
+        backend: B,
+        trace: Trace,
+    ) -> Self {
+        let threads = ["a", "b"].map(crate::fixture::thread).to_vec();
+        let (ops, weather) = (story::Ops::default(), script::Weather::rough());
+        Self { settings, clock, server, backend, trace, threads, ops, weather }
+    }
+
     /// The rough time, then the calm one, until nothing is left to do.
     async fn live(self: &Arc<Self>, random: &SeededRandom) -> Result<(), String> {
         self.prepare(random).await?;
@@ -161,7 +167,7 @@ impl<B: Backend> World<B> {
         let seen = self.backend.seen(&self.task_keys()).await?;
         let remote = self.server.tasks();
         Ok(Outcome {
-            violations: invariants::check(&seen, &remote, &self.server.log(), &self.ops.submitted()),
+            violations: self.violations(&seen),
             hash: self.trace.hash(),
             lines: self.trace.lines(),
             remote_tasks: remote.len(),
@@ -170,9 +176,14 @@ impl<B: Backend> World<B> {
         })
     }
 
+    /// Every promise that is broken by what is seen.
+    pub(crate) fn violations(&self, seen: &Seen) -> Vec<Violation> {
+        invariants::check(seen, &self.server.tasks(), &self.server.log(), &self.ops.submitted())
+    }
+
     /// The addresses under which anything was submitted.
-    fn task_keys(&self) -> Vec<TaskKey> {
-        self.ops.submitted().into_values().map(|op| TaskKey { thread: op.thread, id: op.task }).collect()
+    pub(crate) fn task_keys(&self) -> Vec<TaskKey> {
+        self.ops.submitted().values().map(story::Submission::key).collect()
     }
 
     #[expect(

@@ -9,8 +9,8 @@ use crate::lock::lock;
 const LINE_BYTES: usize = 240;
 
 /// A record of every port call. Clones share it.
-#[derive(Debug, Clone, Default)]
-pub struct Trace(Arc<Mutex<Record>>);
+#[derive(Debug, Clone)]
+pub struct Trace(Option<Arc<Mutex<Record>>>);
 
 #[derive(Debug, Default)]
 struct Record {
@@ -19,19 +19,25 @@ struct Record {
 }
 
 impl Trace {
+    /// A trace of nothing, for runs of which only the outcome is looked at: formatting is most of what a call costs here.
+    pub const fn off() -> Self {
+        Self(None)
+    }
+
     /// A trace that keeps only its hash.
     pub fn hashed() -> Self {
-        Self::default()
+        Self(Some(Arc::default()))
     }
 
     /// A trace that also keeps every line, for printing a failed run.
     pub fn kept() -> Self {
-        Self(Arc::new(Mutex::new(Record { hash: Fnv::default(), lines: Some(Vec::new()) })))
+        Self(Some(Arc::new(Mutex::new(Record { hash: Fnv::default(), lines: Some(Vec::new()) }))))
     }
 
     /// Adds a line.
     pub fn record(&self, line: fmt::Arguments<'_>) {
-        let record = &mut *lock(&self.0);
+        let Some(record) = &self.0 else { return };
+        let record = &mut *lock(record);
         // Writing to a hash cannot fail, and a `Debug` that fails would fail in every run alike.
         let _ = record.hash.write_fmt(line);
         let _ = record.hash.write_char('\n');
@@ -43,14 +49,14 @@ impl Trace {
         }
     }
 
-    /// The hash of everything recorded so far.
+    /// The hash of everything recorded so far; 0 for a trace of nothing.
     pub fn hash(&self) -> u64 {
-        lock(&self.0).hash.0
+        self.0.as_ref().map_or(0, |record| lock(record).hash.0)
     }
 
     /// The kept lines.
     pub fn lines(&self) -> Vec<String> {
-        lock(&self.0).lines.clone().unwrap_or_default()
+        self.0.as_ref().and_then(|record| lock(record).lines.clone()).unwrap_or_default()
     }
 }
 

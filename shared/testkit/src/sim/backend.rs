@@ -77,7 +77,7 @@ impl Backend for FakeBackend {
 
 impl Seen {
     /// Whether nobody has anything left to do.
-    pub(super) fn is_quiet(&self) -> bool {
+    pub(crate) fn is_quiet(&self) -> bool {
         self.tasks.iter().all(|row| row.task.durable.due.is_none() && row.task.durable.lease.is_none())
             && self.notes.iter().all(|note| note.durable.due.is_none() && note.durable.lease.is_none())
     }

@@ -61,6 +61,9 @@ pub(super) fn check(
     for task in remote {
         tracked_or_reported(task, &rows, asked, ops, &mut found);
     }
+    for op in ops.values() {
+        what_was_said_stands(op, &rows, &mut found);
+    }
     nothing_is_delivered_twice(seen, &mut found);
     nothing_stale_is_delivered(seen, &mut found);
     only_owners_write(&seen.writes, &mut found);
@@ -78,6 +81,17 @@ fn everything_ends(row: &StoredTask, found: &mut Findings) {
     }
     if task.durable.due.is_some_and(|due| due.lane == Lane::Corrupt) {
         found.add("no row is corrupt", &task.key.id);
+    }
+}
+
+/// Whoever heard that something was taken is not deceived.
+fn what_was_said_stands(op: &Submission, rows: &BTreeMap<&TaskKey, &StoredTask>, found: &mut Findings) {
+    let row = rows.get(&op.key());
+    if op.taken && row.is_none_or(|row| row.spec.remote.is_none()) {
+        found.add("a task that its caller was told of is tracked", &op.task);
+    }
+    if op.cancel_stands && row.is_none_or(|row| row.task.cancel.is_none()) {
+        found.add("no request to cancel is lost", &op.task);
     }
 }
 
@@ -125,8 +139,7 @@ fn tracked_or_reported(
         found.add(PROMISE, format!("{} was submitted by nobody", remote.handle));
         return;
     };
-    let key = TaskKey { thread: op.thread.clone(), id: op.task.clone() };
-    let Some(row) = rows.get(&key) else {
+    let Some(row) = rows.get(&op.key()) else {
         found.add(PROMISE, format!("{} has no row", remote.handle));
         return;
     };

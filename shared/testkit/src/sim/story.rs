@@ -5,6 +5,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use pudu_app::ports::{Caller, Clock, Random};
+use pudu_app::tasks::{CancelError, Detailed};
+use pudu_app::tools::{InvokeError, Invoked};
 use pudu_domain::{TaskId, TaskKey, ThreadKey, Timestamp};
 use serde_json::{Map, json};
 use tokio::task::JoinSet;
@@ -16,7 +18,7 @@ use crate::lock::lock;
 use crate::random::SeededRandom;
 
 /// The argument by which a remote task is found again.
-pub(super) const MARK: &str = "op";
+pub(crate) const MARK: &str = "op";
 
 /// One submission as the harness knows it.
 #[derive(Debug, Clone)]
@@ -24,8 +26,17 @@ pub(crate) struct Submission {
     pub(crate) thread: ThreadKey,
     /// The id that it drew; whether a row was ever written is the question.
     pub(crate) task: TaskId,
-    /// Whether somebody asked for it to be cancelled.
-    pub(crate) cancelled: bool,
+    /// Whether its caller was told that it is tracked.
+    pub(crate) taken: bool,
+    /// Whether somebody was told that the request to cancel it stands.
+    pub(crate) cancel_stands: bool,
+}
+
+impl Submission {
+    /// The address of its task.
+    pub(crate) fn key(&self) -> TaskKey {
+        TaskKey { thread: self.thread.clone(), id: self.task.clone() }
+    }
 }
 
 /// Every submission by its number.
@@ -38,23 +49,31 @@ impl Ops {
     }
 
     fn drew(&self, number: u64, thread: &ThreadKey, task: &TaskId) {
-        let submission = Submission { thread: thread.clone(), task: task.clone(), cancelled: false };
-        lock(&self.0).insert(number, submission);
+        let (thread, task) = (thread.clone(), task.clone());
+        lock(&self.0).insert(number, Submission { thread, task, taken: false, cancel_stands: false });
     }
 
-    fn cancelled(&self, number: u64) {
-        if let Some(op) = lock(&self.0).get_mut(&number) {
-            op.cancelled = true;
+    /// What its caller heard.
+    pub(crate) fn answered(&self, number: u64, told: &Result<Invoked, InvokeError>) {
+        if let (Some(op), Ok(Invoked::Submitted(_))) = (lock(&self.0).get_mut(&number), told) {
+            op.taken = true;
+        }
+    }
+
+    /// What somebody heard who asked for it to be cancelled.
+    pub(crate) fn cancel_answered(&self, number: u64, told: &Result<Option<Detailed>, CancelError>) {
+        if let (Some(op), Ok(Some(task))) = (lock(&self.0).get_mut(&number), told) {
+            op.cancel_stands |= task.listed.task.cancel.is_some();
         }
     }
 }
 
 /// Randomness that remembers which id a submission drew.
-struct Remembering {
-    inner: SeededRandom,
-    ops: Ops,
-    number: u64,
-    thread: ThreadKey,
+pub(crate) struct Remembering {
+    pub(crate) inner: SeededRandom,
+    pub(crate) ops: Ops,
+    pub(crate) number: u64,
+    pub(crate) thread: ThreadKey,
 }
 
 impl Random for Remembering {
@@ -95,11 +114,9 @@ async fn caller<B: Backend>(world: Arc<World<B>>, number: u64, at: Duration, ran
         patience,
         async |wiring| {
             let arguments = Map::from_iter([(MARK.to_owned(), json!(number))]);
-            // What the caller hears does not matter here: the promises are about the table and the remote.
-            let _ = wiring
-                .tools()
-                .invoke(Caller::of(thread.clone()), &format!("{SERVER}_{SUBMIT_TOOL}"), arguments)
-                .await;
+            let name = format!("{SERVER}_{SUBMIT_TOOL}");
+            let told = wiring.tools().invoke(Caller::of(thread.clone()), &name, arguments).await;
+            world.ops.answered(number, &told);
         },
         Some((number, thread.clone())),
     )
@@ -111,15 +128,14 @@ async fn caller<B: Backend>(world: Arc<World<B>>, number: u64, at: Duration, ran
     for _ in 0..asks {
         world.wait(random.millis(0..60_000)).await;
         let Some(op) = world.ops.submitted().remove(&number) else { return };
-        world.ops.cancelled(number);
-        let key = TaskKey { thread: op.thread, id: op.task };
+        let key = op.key();
         attempt(
             &world,
             "canceller",
             &random,
             Duration::from_secs(120),
             async |wiring| {
-                let _ = wiring.tasks().cancel(&key).await;
+                world.ops.cancel_answered(number, &wiring.tasks().cancel(&key).await);
             },
             None,
         )

@@ -25,7 +25,7 @@ use crate::keys::FixedKeys;
 use crate::random::SeededRandom;
 
 /// The limits of every worker here: a lease short enough to run out now and then.
-pub(super) fn limits() -> Limits {
+pub(crate) fn limits() -> Limits {
     Limits {
         lease: Duration::from_secs(30),
         at_once: 8,
@@ -55,7 +55,7 @@ enum Role {
 
 impl<B: Backend> World<B> {
     /// A process's view of the world: its clock, its gate, its ports.
-    pub(super) fn wiring(
+    pub(crate) fn wiring(
         &self,
         name: &str,
         clock: VirtualClock,
@@ -86,7 +86,7 @@ impl<B: Backend> World<B> {
     }
 
     /// Stores the config, before anything can go wrong.
-    pub(super) async fn prepare(&self, random: &SeededRandom) -> Result<(), String> {
+    pub(crate) async fn prepare(&self, random: &SeededRandom) -> Result<(), String> {
         let gate = Gate::new("setup", Arc::new(self.clock), self.trace.clone(), Open);
         let wiring = self.wiring("setup", self.clock, &gate, Arc::new(random.fork()));
         let document = Document::parse(fixture::config()).map_err(|problems| format!("{problems:?}"))?;

@@ -1,0 +1,163 @@
+//! The crash matrix: for every flow, at every call that it makes, every mishap; then fresh processes, until nothing is left
+//! to do, and the question whether every promise was kept (DESIGN section 9, last row).
+//!
+//! Nothing about the points is written by hand: a flow is run once without mishaps and its calls are counted at the gate.
+//! A scan asks its shards side by side, and an index is only read; so a row of such calls is one point, if not asked otherwise.
+
+mod flows;
+mod points;
+mod stage;
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::ops::AddAssign;
+
+pub use flows::{Act, Flow, flows};
+
+use crate::gate::Fate;
+use crate::mutant::Mutant;
+use crate::sim::Violation;
+use stage::Played;
+
+/// What can befall a process at one of its calls.
+pub const MISHAPS: [Fate; 4] = [Fate::CrashBefore, Fate::CrashAfter, Fate::FailBefore, Fate::LoseAnswer];
+
+/// How much of the matrix is run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Depth {
+    /// One mishap per run; a row of index reads is one point.
+    One,
+    /// One mishap per run, at every single call.
+    EveryCall,
+    /// And after each crash a second one, at each point of what the fresh processes do.
+    Two,
+}
+
+/// How large the matrix was.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Size {
+    /// Flows.
+    pub flows: usize,
+    /// Calls that the flows make without mishaps.
+    pub calls: usize,
+    /// Calls of those at which mishaps happened.
+    pub points: usize,
+    /// Runs.
+    pub runs: usize,
+}
+
+/// A run that broke a promise.
+#[derive(Debug)]
+pub struct Broken {
+    /// In which flow.
+    pub flow: &'static str,
+    /// What befell whom: the number of the call, the call, the mishap.
+    pub mishaps: Vec<(usize, &'static str, Fate)>,
+    /// What was broken.
+    pub violations: Vec<Violation>,
+}
+
+/// What a matrix showed.
+#[derive(Debug, Default)]
+pub struct Report {
+    /// How large it was.
+    pub size: Size,
+    /// The same per flow.
+    pub of_flows: BTreeMap<&'static str, Size>,
+    /// Every run that broke a promise.
+    pub broken: Vec<Broken>,
+}
+
+impl fmt::Display for Size {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { flows, calls, points, runs } = self;
+        write!(f, "flows {flows}, calls {calls}, points {points}, runs {runs}")
+    }
+}
+
+impl AddAssign for Size {
+    fn add_assign(&mut self, other: Self) {
+        self.flows += other.flows;
+        self.calls += other.calls;
+        self.points += other.points;
+        self.runs += other.runs;
+    }
+}
+
+impl fmt::Display for Broken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.flow)?;
+        for (number, op, fate) in &self.mishaps {
+            write!(f, ", {fate:?} at call {number} {op}")?;
+        }
+        for violation in &self.violations {
+            write!(f, "\n  {violation}")?;
+        }
+        Ok(())
+    }
+}
+
+/// Runs one flow's part of the matrix. The error is a world that could not be run, or a flow that is none: without calls.
+pub fn run(flow: &Flow, depth: Depth, mutant: Option<Mutant>) -> Result<Report, String> {
+    let mut report = Report::default();
+    let clean = stage::play(flow, &[], mutant)?;
+    let calls = clean.during;
+    if calls == 0 {
+        return Err(format!("the flow '{}' makes no call", flow.name));
+    }
+    let mut size = Size { flows: 1, calls, points: 0, runs: 1 };
+    note(&mut report, flow, &[], clean.clone());
+    for at in points(&clean, 0..calls, depth) {
+        size.points += 1;
+        for fate in MISHAPS {
+            let played = stage::play(flow, &[(at, fate)], mutant)?;
+            size.runs += 1;
+            note(&mut report, flow, &[(at, fate)], played.clone());
+            if depth == Depth::Two && matches!(fate, Fate::CrashBefore | Fate::CrashAfter) {
+                for second in points(&played, at + 1..played.ops.len(), Depth::One) {
+                    for fate_too in [Fate::CrashBefore, Fate::CrashAfter] {
+                        let mishaps = [(at, fate), (second, fate_too)];
+                        size.runs += 1;
+                        note(&mut report, flow, &mishaps, stage::play(flow, &mishaps, mutant)?);
+                    }
+                }
+            }
+        }
+    }
+    report.of_flows.insert(flow.name, size);
+    report.size = size;
+    Ok(report)
+}
+
+/// Runs every flow.
+pub fn run_all(depth: Depth, mutant: Option<Mutant>) -> Result<Report, String> {
+    let mut all = Report::default();
+    for flow in flows() {
+        let mut one = run(&flow, depth, mutant)?;
+        all.size += one.size;
+        all.of_flows.append(&mut one.of_flows);
+        all.broken.append(&mut one.broken);
+    }
+    Ok(all)
+}
+
+/// The calls at which something happens.
+fn points(played: &Played, range: std::ops::Range<usize>, depth: Depth) -> Vec<usize> {
+    const SCAN: &str = "due.due";
+    let is_scan = |at: usize| played.ops.get(at).is_some_and(|op| *op == SCAN);
+    let first = range.start;
+    let of_a_row = |at: &usize| *at > first && is_scan(*at) && is_scan(*at - 1);
+    range.filter(|at| depth == Depth::EveryCall || !of_a_row(at)).collect()
+}
+
+fn note(report: &mut Report, flow: &Flow, mishaps: &[(usize, Fate)], played: Played) {
+    if played.violations.is_empty() {
+        return;
+    }
+    let op = |at: usize| played.ops.get(at).copied().unwrap_or("never made");
+    let mishaps = mishaps.iter().map(|(at, fate)| (*at, op(*at), *fate)).collect();
+    report.broken.push(Broken { flow: flow.name, mishaps, violations: played.violations });
+}
+
+#[cfg(test)]
+mod tests;

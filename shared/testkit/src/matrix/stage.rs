@@ -1,0 +1,182 @@
+//! One run of a flow: its acts, each by a process of its own, and then the rest by fresh ones.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use pudu_app::deadline::Deadline;
+use pudu_app::ports::{Caller, Clock};
+use pudu_app::wiring::Wiring;
+use pudu_app::worker::Work;
+use pudu_domain::Timestamp;
+use serde_json::{Map, json};
+
+use super::flows::{Act, Flow};
+use super::points::Points;
+use crate::clock::VirtualClock;
+use crate::fixture::{SERVER, SUBMIT_TOOL};
+use crate::gate::{Fate, Gate, Open, Script};
+use crate::mutant::Mutant;
+use crate::random::SeededRandom;
+use crate::server::{FakeServer, Plan};
+use crate::sim::story::{MARK, Remembering};
+use crate::sim::{Drift, FakeBackend, Seen, Settings, Violation, World};
+use crate::table::FakeTable;
+use crate::trace::Trace;
+
+/// How long an invocation of a background function may take.
+const INVOCATION: Duration = Duration::from_secs(90);
+/// Rounds of fresh processes after which a world that is not at rest never will be.
+const ROUNDS: usize = 400;
+
+/// What a run showed.
+#[derive(Debug, Clone)]
+pub(super) struct Played {
+    /// Every call that was counted, also those of the fresh processes.
+    pub(super) ops: Vec<&'static str>,
+    /// How many of them the flow itself made.
+    pub(super) during: usize,
+    pub(super) violations: Vec<Violation>,
+}
+
+/// Plays a flow in a runtime of its own, in virtual time.
+pub(super) fn play(flow: &Flow, mishaps: &[(usize, Fate)], mutant: Option<Mutant>) -> Result<Played, String> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .start_paused(true)
+        .build()
+        .map_err(|error| error.to_string())?;
+    runtime.block_on(async {
+        let clock = VirtualClock::start();
+        let plans = flow.plans.clone();
+        let server = FakeServer::new(Arc::new(clock), move |number| {
+            let plan = plans.get(number).or(plans.last()).cloned();
+            plan.unwrap_or_else(|| Plan::completes_after(Duration::from_secs(20)))
+        });
+        let backend = FakeBackend { table: FakeTable::new(), mutant };
+        let world = World::new(Settings::default(), clock, server, backend, Trace::off());
+        let stage = Stage { world, random: SeededRandom::new(1), points: Points::with(mishaps) };
+        stage.play(flow).await
+    })
+}
+
+struct Stage {
+    world: World<FakeBackend>,
+    random: SeededRandom,
+    points: Points,
+}
+
+impl Stage {
+    async fn play(&self, flow: &Flow) -> Result<Played, String> {
+        self.world.prepare(&self.random).await?;
+        for act in flow.before {
+            self.act(act, Open).await?;
+        }
+        let mut alive = true;
+        for act in flow.acts {
+            alive = alive && self.act(act, self.points.script()).await?;
+        }
+        let during = self.points.ops().len();
+        self.world.server.set_down(false);
+        self.act(&Act::Configure(Drift::Original), Open).await?;
+        if !alive {
+            for act in flow.after_a_crash {
+                self.act(act, Open).await?;
+            }
+        }
+        let rests = self.rest().await?;
+        let mut violations = self.world.violations(&self.seen().await?);
+        if !rests {
+            let evidence = format!("it is not at rest after {ROUNDS} rounds");
+            violations.push(Violation { promise: "everything comes to rest", evidence });
+        }
+        Ok(Played { ops: self.points.ops(), during, violations })
+    }
+
+    /// Fresh processes, until nothing is left to do; whether that was reached.
+    async fn rest(&self) -> Result<bool, String> {
+        for _ in 0..ROUNDS {
+            self.act(&Act::Poll, self.points.script()).await?;
+            self.act(&Act::Notify, self.points.script()).await?;
+            let seen = self.seen().await?;
+            let Some(next) = next(&seen, self.world.clock.now()) else { return Ok(true) };
+            self.world.wait(next).await;
+        }
+        Ok(false)
+    }
+
+    async fn seen(&self) -> Result<Seen, String> {
+        crate::sim::Backend::seen(&self.world.backend, &self.world.task_keys()).await
+    }
+
+    /// One act by a process of its own; whether that process lived to its end.
+    async fn act(&self, act: &Act, script: impl Script + 'static) -> Result<bool, String> {
+        let gate = Gate::new(act.name(), Arc::new(self.world.clock), self.world.trace.clone(), script);
+        let life = self.live(act, &gate);
+        tokio::select! {
+            biased;
+            () = gate.crashed() => Ok(false),
+            // Boxed: a use case's future is large, and there is one in every act.
+            lived = Box::pin(life) => lived.map(|()| true),
+        }
+    }
+
+    async fn live(&self, act: &Act, gate: &Gate) -> Result<(), String> {
+        let world = &self.world;
+        match *act {
+            Act::Wait(seconds) => world.wait(Duration::from_secs(seconds)).await,
+            Act::Down(down) => world.server.set_down(down),
+            Act::Configure(drift) => {
+                // An operator whose change fails may try again; here nobody does.
+                let _ = self.wiring(act, gate).configs.import(drift.document()?).await;
+            }
+            Act::Submit => self.submit(act, gate).await?,
+            Act::Cancel => {
+                let Some((number, op)) = world.ops.submitted().pop_first() else { return Ok(()) };
+                let told = self.wiring(act, gate).tasks().cancel(&op.key()).await;
+                world.ops.cancel_answered(number, &told);
+            }
+            Act::Poll => {
+                let wiring = self.wiring(act, gate);
+                self.tick(&wiring, Arc::new(wiring.poller())).await;
+            }
+            Act::Notify => {
+                let wiring = self.wiring(act, gate);
+                self.tick(&wiring, Arc::new(wiring.notifier())).await;
+            }
+        }
+        Ok(())
+    }
+
+    async fn submit(&self, act: &Act, gate: &Gate) -> Result<(), String> {
+        let world = &self.world;
+        let number = u64::try_from(world.ops.submitted().len()).unwrap_or(0);
+        let thread = world.threads.first().cloned().ok_or("a world without threads")?;
+        let (inner, ops) = (self.random.fork(), world.ops.clone());
+        let ids = Remembering { inner, ops, number, thread: thread.clone() };
+        let arguments = Map::from_iter([(MARK.to_owned(), json!(number))]);
+        let tools = world.wiring(act.name(), world.clock, gate, Arc::new(ids)).tools();
+        let told = tools.invoke(Caller::of(thread), &format!("{SERVER}_{SUBMIT_TOOL}"), arguments).await;
+        world.ops.answered(number, &told);
+        Ok(())
+    }
+
+    fn wiring(&self, act: &Act, gate: &Gate) -> Wiring {
+        self.world.wiring(act.name(), self.world.clock, gate, Arc::new(self.random.fork()))
+    }
+
+    async fn tick(&self, wiring: &Wiring, work: Arc<dyn Work>) {
+        wiring.drain().run(work, Deadline::at(self.world.clock.now() + INVOCATION)).await;
+    }
+}
+
+/// How long nothing can happen any more; none when nothing ever will.
+fn next(seen: &Seen, now: Timestamp) -> Option<Duration> {
+    let tasks = seen.tasks.iter().map(|row| &row.task.durable);
+    let rows = tasks.chain(seen.notes.iter().map(|note| &note.durable));
+    let wanted = rows.filter(|row| row.due.is_some() || row.lease.is_some()).map(|row| {
+        let due = row.due.map_or(now, |due| due.at);
+        let free = row.lease.as_ref().map_or(now, |lease| lease.until + Duration::from_millis(1));
+        due.max(free).since(now)
+    });
+    wanted.min().map(|wait| wait.max(Duration::from_millis(1)))
+}
