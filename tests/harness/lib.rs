@@ -10,6 +10,7 @@
 )]
 
 mod answer;
+pub mod audit;
 mod clock;
 mod console;
 pub mod dynamo_backend;

@@ -8,6 +8,7 @@
     reason = "everything here is a test or serves one: what does not hold ends it"
 )]
 
+mod audit;
 mod canary;
 mod catalog;
 mod config_file;
