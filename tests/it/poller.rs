@@ -9,6 +9,7 @@ use std::time::Duration;
 use acceptance::ports::{wired, wired_with};
 use pudu_app::deadline::Deadline;
 use pudu_app::ports::{Caller, Clock};
+use pudu_app::tools::Terms;
 use pudu_app::worker::Report;
 use pudu_domain::task::State;
 use pudu_domain::{Lane, Status, TaskKey};
@@ -36,7 +37,10 @@ impl Bench {
         bench.configure(fixture::config()).await;
         let open = wired(clock, &bench.table, &bench.server, &bench.gate(Open));
         let name = format!("{}_{}", fixture::SERVER, fixture::SUBMIT_TOOL);
-        open.tools().invoke(Caller::of(fixture::thread("t")), &name, Map::new()).await.unwrap();
+        open.tools()
+            .invoke(Caller::of(fixture::thread("t")), &name, Map::new(), Terms::default())
+            .await
+            .unwrap();
         bench.key = bench.table.tasks()[0].task.key.clone();
         clock.sleep(Duration::from_secs(10)).await;
         bench

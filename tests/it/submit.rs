@@ -1,21 +1,24 @@
 //! Submissions that go wrong, at the ports: what is undone, what is told, and what the caller hears (reference 6.4,
 //! vectors 62 to 64). Chance finds the combinations in the simulation; here each case has a name.
 
+mod hung_up;
+mod repeated;
+
 use std::sync::Arc;
 use std::time::Duration;
 
 use acceptance::ports::wired;
 use pudu_app::ports::{Caller, Clock};
-use pudu_app::tools::{InvokeError, Invoked};
+use pudu_app::tools::{InvokeError, Invoked, Terms};
 use pudu_app::wiring::Wiring;
 use pudu_config::Document;
 use pudu_domain::task::State;
-use pudu_domain::{Lane, Status, TaskKey};
+use pudu_domain::{IdempotencyKey, Lane, Status, TaskKey};
 use pudu_testkit::gate::{Call, Open};
 use pudu_testkit::server::{Plan, Request};
 use pudu_testkit::table::StoredTask;
 use pudu_testkit::{FakeServer, FakeTable, Fate, Gate, Trace, VirtualClock, fixture};
-use serde_json::{Map, json};
+use serde_json::{Value, json};
 
 /// One gateway whose calls go wrong as its script says.
 struct Desk {
@@ -40,9 +43,13 @@ impl Desk {
     }
 
     async fn submit(&self) -> Result<Invoked, InvokeError> {
+        self.submit_on(Terms::default(), json!({"title": "x"})).await
+    }
+
+    async fn submit_on(&self, terms: Terms, arguments: Value) -> Result<Invoked, InvokeError> {
         let name = format!("{}_{}", fixture::SERVER, fixture::SUBMIT_TOOL);
-        let arguments = Map::from_iter([("title".to_owned(), json!("x"))]);
-        self.wiring.tools().invoke(Caller::of(fixture::thread("t")), &name, arguments).await
+        let Value::Object(arguments) = arguments else { panic!("arguments are an object") };
+        self.wiring.tools().invoke(Caller::of(fixture::thread("t")), &name, arguments, terms).await
     }
 
     fn row(&self) -> StoredTask {
@@ -64,6 +71,10 @@ impl Desk {
         let deadline = pudu_app::deadline::Deadline::at(self.clock.now() + Duration::from_secs(60));
         open.drain().run(Arc::new(open.poller()), deadline).await;
     }
+}
+
+fn with_key(key: &str) -> Terms {
+    Terms { key: Some(IdempotencyKey::parse(key).unwrap()), ..Terms::default() }
 }
 
 fn long() -> Plan {

@@ -126,8 +126,11 @@ impl From<InvokeError> for Failure {
     fn from(error: InvokeError) -> Self {
         let status = match error {
             InvokeError::Unknown { .. } | InvokeError::ThreadGone => StatusCode::NOT_FOUND,
-            InvokeError::Disabled { .. } | InvokeError::Duplicate { .. } => StatusCode::CONFLICT,
-            InvokeError::Arguments(_) => StatusCode::UNPROCESSABLE_ENTITY,
+            // Nobody reads the last one's.
+            InvokeError::Disabled { .. } | InvokeError::Duplicate { .. } | InvokeError::HungUp => {
+                StatusCode::CONFLICT
+            }
+            InvokeError::Arguments(_) | InvokeError::KeyReused => StatusCode::UNPROCESSABLE_ENTITY,
             InvokeError::NotTaken { .. } | InvokeError::Unusable { .. } => StatusCode::BAD_GATEWAY,
             InvokeError::Uncertain { .. } => StatusCode::GATEWAY_TIMEOUT,
             InvokeError::Call(error) => return error.into(),

@@ -7,7 +7,7 @@ use axum::extract::rejection::BytesRejection;
 use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
 use http::StatusCode;
 use http::request::Parts;
-use pudu_domain::{TaskId, ThreadId};
+use pudu_domain::{IdempotencyKey, TaskId, ThreadId};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
@@ -97,6 +97,24 @@ impl FromRequestParts<Gateway> for ToolName {
     async fn from_request_parts(parts: &mut Parts, state: &Gateway) -> Result<Self, Failure> {
         let params = params(parts, state).await?;
         Ok(Self(param(&params, "name").unwrap_or_default().to_owned()))
+    }
+}
+
+/// The header `Idempotency-Key`, if there is one.
+pub(crate) struct Repeatable(pub(crate) Option<IdempotencyKey>);
+
+impl FromRequestParts<Gateway> for Repeatable {
+    type Rejection = Failure;
+
+    async fn from_request_parts(parts: &mut Parts, _: &Gateway) -> Result<Self, Failure> {
+        let mut given = parts.headers.get_all("idempotency-key").iter();
+        let Some(key) = given.next() else { return Ok(Self(None)) };
+        if given.next().is_some() {
+            return Err(Failure::unprocessable("there is more than one Idempotency-Key"));
+        }
+        // What is not visible ASCII reads as empty, which is no key either.
+        let key = IdempotencyKey::parse(key.to_str().unwrap_or_default());
+        key.map(|key| Self(Some(key))).map_err(|error| Failure::unprocessable(error.to_string()))
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod arguments;
 mod submit;
+mod terms;
 
 use std::sync::Arc;
 
@@ -15,8 +16,11 @@ use crate::limits::Limits;
 use crate::ports::{CallError, Caller, McpClient, Random, StoreError, ToolCall};
 use crate::settle::Settle;
 
+use submit::Order;
+
 pub use arguments::InvalidArguments;
 pub use submit::Submitted;
+pub use terms::Terms;
 
 /// What a call brought.
 #[derive(Debug, Clone, PartialEq)]
@@ -74,6 +78,12 @@ pub enum InvokeError {
         /// The server.
         server: String,
     },
+    /// The caller's key stands for another submission.
+    #[error("this Idempotency-Key was given with another tool or other arguments before; use a new key")]
+    KeyReused,
+    /// The caller hung up before anything was sent.
+    #[error("the caller hung up")]
+    HungUp,
     /// The thread is being deleted.
     #[error("the thread is being deleted")]
     ThreadGone,
@@ -115,12 +125,13 @@ pub struct Tools {
 }
 
 impl Tools {
-    /// Calls the tool of that visible name for a caller's thread.
+    /// Calls the tool of that visible name for a caller's thread, on `terms`.
     pub async fn invoke(
         &self,
         caller: Caller,
         name: &str,
         arguments: Map<String, Value>,
+        terms: Terms,
     ) -> Result<Invoked, InvokeError> {
         // One budget for all of it: what looking for the tool takes, its call does not have.
         let until = self.settle.clock.now() + self.limits.front_door;
@@ -132,6 +143,7 @@ impl Tools {
             }
             Err(NotFound::Down(error)) => return Err(error.into()),
         };
+        let repeatable = terms.repeatable(name, &arguments);
         let arguments = arguments::check(&tool, arguments)?;
         let limit = tool.server.call_timeout().min(until.since(self.settle.clock.now()));
         match &tool.role {
@@ -141,7 +153,8 @@ impl Tools {
                 Ok(Invoked::Result(self.client.call_tool(&tool.server, &caller, call, limit).await?))
             }
             Role::Submit(set) => {
-                Ok(Invoked::Submitted(self.submit(&caller, &tool.server, set, arguments, limit).await?))
+                let order = Order { set, arguments, repeatable, terms: &terms };
+                Ok(Invoked::Submitted(self.submit(&caller, &tool.server, order, limit).await?))
             }
         }
     }

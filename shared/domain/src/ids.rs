@@ -3,6 +3,7 @@
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
 
 use crate::key_part;
 use crate::time::Timestamp;
@@ -13,6 +14,8 @@ pub const SERVER_NAME_CHARS: usize = 128;
 pub const REMOTE_TASK_ID_CHARS: usize = 255;
 /// Longest task name, in characters (reference 1.9).
 pub const TASK_NAME_CHARS: usize = 255;
+/// Longest key of a repeatable submission, in characters.
+pub const IDEMPOTENCY_KEY_CHARS: usize = 255;
 const THREAD_ID_CHARS: usize = 64;
 const TASK_ID_PREFIX: &str = "mcp-task-";
 const TASK_ID_HEX: usize = 32;
@@ -103,12 +106,25 @@ text_id!(
 );
 
 text_id!(
+    /// By what a caller repeats a submission: chosen by the caller, unique in its thread (the header `Idempotency-Key`).
+    IdempotencyKey, "Idempotency-Key", "must be 1 to 255 visible ASCII characters",
+    |t| (1..=IDEMPOTENCY_KEY_CHARS).contains(&t.len()) && t.bytes().all(|b| b.is_ascii_graphic())
+);
+
+text_id!(
     /// The local id of a task: `mcp-task-` and 32 hex digits, the first 12 of which are its creation time.
     TaskId, "task id", "must be mcp-task- followed by 32 lower-case hex digits",
     |t| t.strip_prefix(TASK_ID_PREFIX).is_some_and(|h| {
         h.len() == TASK_ID_HEX && h.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'))
     })
 );
+
+impl IdempotencyKey {
+    /// SHA-256 in hex: what is stored of it. Callers put anything into a key.
+    pub fn digest(&self) -> String {
+        hex::encode(Sha256::digest(&self.0))
+    }
+}
 
 impl TaskId {
     /// A new id, ordered by `at` (48 bits of milliseconds), then random.
@@ -177,6 +193,16 @@ mod tests {
         assert!(ServerName::parse("ü".repeat(128)).is_ok());
         assert!(RemoteTaskId::parse("r".repeat(256)).is_err());
         assert!(RemoteTaskId::parse(" ").is_err());
+    }
+
+    #[test]
+    fn a_key_of_a_repeatable_submission_is_visible_ascii() {
+        for good in ["a", "~!\"#", &"k".repeat(255)] {
+            assert!(IdempotencyKey::parse(good).is_ok(), "{good:?}");
+        }
+        for bad in ["", " ", "a b", "a\t", "ü", "\u{7f}", &"k".repeat(256)] {
+            assert!(IdempotencyKey::parse(bad).is_err(), "{bad:?}");
+        }
     }
 
     #[test]

@@ -19,6 +19,8 @@ pub struct Policy {
     pub result_preview_chars: usize,
     /// Failed deliveries after which a notification is dead. Default 5.
     pub notification_attempts: u32,
+    /// How long what has ended is kept: a task with all its rows, a notification with its event. Default 30 days.
+    pub retention: Duration,
 }
 
 impl Default for Policy {
@@ -31,6 +33,7 @@ impl Default for Policy {
             max_result_bytes: 65_536,
             result_preview_chars: 2000,
             notification_attempts: 5,
+            retention: Duration::from_hours(30 * 24),
         }
     }
 }

@@ -145,6 +145,15 @@ pub struct Task {
     pub updated_at: Timestamp,
 }
 
+/// By what a repetition of a submission is recognised.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Repeatable {
+    /// The digest of the caller's key ([`crate::IdempotencyKey::digest`]).
+    pub key: String,
+    /// The digest of what was asked for: the same key with another one is a mistake of the caller's.
+    pub request: String,
+}
+
 /// What was settled at submission.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TaskSpec {
@@ -160,6 +169,8 @@ pub struct TaskSpec {
     pub driver_data: Value,
     /// The server's handle, once it is known.
     pub remote: Option<RemoteTaskId>,
+    /// By what its submission is recognised, if its caller may repeat it.
+    pub repeatable: Option<Repeatable>,
 }
 
 /// What happens to the payload row.
@@ -184,12 +195,14 @@ pub struct Change {
     pub expect: Expect,
     /// The new hot row.
     pub task: Task,
-    /// The new spec: at birth, and when the handle becomes known.
+    /// The spec: at birth, when the handle becomes known, and at the end, when every row of the task gets its time to go.
     pub spec: Option<TaskSpec>,
     /// The payload row.
     pub payload: PayloadWrite,
     /// The event that this change makes, so that no caller can forget it.
     pub note: Option<Note>,
+    /// When all rows of the task go, the remote handle's too: set by the change that ends it, and by no other.
+    pub expires: Option<Timestamp>,
 }
 
 impl Task {

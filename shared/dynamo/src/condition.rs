@@ -8,7 +8,8 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use pudu_domain::{Expect, Generation, TaskKey, Timestamp};
 
 use crate::key::Key;
-use crate::row::{attr, number};
+use crate::row::{attr, number, seconds};
+use crate::schema::TTL;
 
 #[cfg(test)]
 mod tests;
@@ -37,7 +38,7 @@ pub(crate) enum When {
     },
     /// There is no such row.
     Absent,
-    /// The remote handle is free, or this task's already.
+    /// What a task wants to own is free, over, or this task's already.
     Free(TaskKey),
     /// The thread is not being deleted.
     Open,
@@ -92,11 +93,14 @@ impl When {
             }
             // An event, a revision, the first pointer: written once, never over another.
             Self::Absent => Expression::new("attribute_not_exists(#pk)").names(&[attr::PK]),
-            // A handle that is this task's already is no conflict: the write is a repetition.
+            // What is this task's already is no conflict: the write is a repetition. Nor is what is over, whether or not the
+            // table has removed it.
             Self::Free(task) => {
                 let owner = Key::Task(task.clone());
-                Expression::new("attribute_not_exists(#pk) OR (#opk = :opk AND #osk = :osk)")
-                    .names(&[attr::PK, attr::OWNER_PK, attr::OWNER_SK])
+                let free = "attribute_not_exists(#pk) OR (#opk = :opk AND #osk = :osk) OR #ttl <= :seconds";
+                Expression::new(free)
+                    .names(&[attr::PK, attr::OWNER_PK, attr::OWNER_SK, TTL])
+                    .value(":seconds", number(seconds(now)))
                     .value(":opk", AttributeValue::S(owner.pk()))
                     .value(":osk", AttributeValue::S(owner.sk()))
             }

@@ -4,6 +4,7 @@ pub(crate) mod catalogue;
 pub(crate) mod durable;
 pub(crate) mod event;
 pub(crate) mod handle;
+pub(crate) mod idempotency;
 pub(crate) mod note;
 pub(crate) mod parts;
 pub(crate) mod payload;

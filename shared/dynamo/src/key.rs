@@ -53,6 +53,13 @@ pub enum Key {
         /// SHA-256 of the handle, in hex: handles are secret and long.
         digest: String,
     },
+    /// Which task a caller's key stands for: `idem#<user>#<thread>#<sha256 of the key>`, `-`.
+    Idempotency {
+        /// In which thread.
+        thread: ThreadKey,
+        /// SHA-256 of the key, in hex: callers put anything into it.
+        digest: String,
+    },
     /// Which config revision is current: `config`, `current`.
     Pointer,
     /// The key that seals credentials, wrapped by one that is not in the table: `config`, `seal`.
@@ -143,6 +150,11 @@ impl Key {
             Self::Handle { user, server, identity, digest } => {
                 format!("remote#{}#{}#{identity}#{digest}", key_part::encode(user.as_str()), server.as_str())
             }
+            Self::Idempotency { thread, digest } => {
+                let (user, id) = (thread.user.as_str(), thread.thread.as_str());
+                let (user, id) = (key_part::encode(user), key_part::encode(id));
+                format!("idem#{user}#{id}#{}", key_part::encode(digest))
+            }
             Self::Peer(digest) => format!("peer#{}", key_part::encode(digest)),
             Self::Pointer | Self::WrappedKey | Self::Revision(_) | Self::RevisionPart { .. } => {
                 "config".to_owned()
@@ -164,7 +176,9 @@ impl Key {
             Self::Event(key) => format!("{EVENTS}{}#{:010}", id(&key.task.id), key.version),
             Self::Notified(key) => format!("notified#{}", id(&key.id)),
             Self::Thread(_) => "thread".to_owned(),
-            Self::Handle { .. } | Self::Peer(_) | Self::Token { .. } => "-".to_owned(),
+            Self::Handle { .. } | Self::Idempotency { .. } | Self::Peer(_) | Self::Token { .. } => {
+                "-".to_owned()
+            }
             Self::Pointer => "current".to_owned(),
             Self::WrappedKey => "seal".to_owned(),
             Self::Revision(number) => format!("rev#{number:020}"),
@@ -191,6 +205,13 @@ impl Key {
                 server: ServerTag::stored((*server).to_owned()),
                 identity: (*identity).to_owned(),
                 digest: (*digest).to_owned(),
+            },
+            ["idem", user, thread, digest] => Self::Idempotency {
+                thread: ThreadKey {
+                    user: UserId::parse(key_part::decode(user)?).ok()?,
+                    thread: ThreadId::parse(key_part::decode(thread)?).ok()?,
+                },
+                digest: key_part::decode(digest)?,
             },
             ["peer", digest] => Self::Peer(key_part::decode(digest)?),
             ["token", "server", server, identity] => Self::Token {

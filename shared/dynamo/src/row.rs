@@ -38,6 +38,8 @@ pub(crate) mod attr {
     /// The task that owns a remote handle: its hot row's pk and sk.
     pub(crate) const OWNER_PK: &str = "opk";
     pub(crate) const OWNER_SK: &str = "osk";
+    /// The digest of what a repeatable submission asked for.
+    pub(crate) const REQUEST: &str = "rq";
     /// The version in a `notified` row, an event and a note.
     pub(crate) const VERSION: &str = "ver";
     /// The number of a revision.
@@ -71,7 +73,7 @@ impl Writer {
 
     /// Has the table remove the row once `at` is over: in the next whole second, because until then it can still be read.
     pub(crate) fn ends(self, at: Timestamp) -> Self {
-        self.number(TTL, Duration::from_millis(at.as_millis()).as_secs() + 1)
+        self.number(TTL, end_of(at))
     }
 
     pub(crate) fn value(mut self, name: &str, value: AttributeValue) -> Self {
@@ -95,6 +97,33 @@ impl Writer {
     pub(crate) fn size(&self) -> usize {
         size(&self.0)
     }
+}
+
+/// The row, with its end if it has one. An end fits into what the hot row of a task keeps free for a claim: what has ended
+/// is not claimed any more.
+pub(crate) fn ending(mut row: Row, at: Option<Timestamp>) -> Row {
+    if let Some(at) = at {
+        row.insert(TTL.to_owned(), number(end_of(at)));
+    }
+    row
+}
+
+/// Whether the row's time is over at `now`: to a reader it is gone, although the table may take days to remove it.
+pub(crate) fn is_over(row: &Row, now: Timestamp) -> bool {
+    match row.get(TTL) {
+        Some(AttributeValue::N(end)) => end.parse().is_ok_and(|end: u64| end <= seconds(now)),
+        _ => false,
+    }
+}
+
+/// The second that `at` is in, since the epoch.
+pub(crate) const fn seconds(at: Timestamp) -> u64 {
+    Duration::from_millis(at.as_millis()).as_secs()
+}
+
+/// The end of a row that can be read until `at`: the next whole second.
+const fn end_of(at: Timestamp) -> u64 {
+    seconds(at) + 1
 }
 
 /// The two key attributes alone.

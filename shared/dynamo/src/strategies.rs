@@ -7,7 +7,7 @@ use pudu_app::ports::{NoteKey, RawTool, Revision, StoredListing, TokenKey};
 use pudu_domain::event::Fingerprint;
 use pudu_domain::note;
 use pudu_domain::snapshot::Artifact;
-use pudu_domain::task::{Attention, Cancel, Delivery, Outcome, Phase, State, Tracking};
+use pudu_domain::task::{Attention, Cancel, Delivery, Outcome, Phase, Repeatable, State, Tracking};
 use pudu_domain::text::Snippet;
 use pudu_domain::token::{Access, Rejections, Sealed, Trouble};
 use pudu_domain::{
@@ -255,14 +255,16 @@ pub(crate) fn note() -> impl Strategy<Value = Note> {
 pub(crate) fn spec() -> impl Strategy<Value = TaskSpec> {
     let name = "\\PC{0,100}x".prop_map(|text| TaskName::parse(text).unwrap());
     let remote = "\\PC{0,100}x".prop_map(|text| RemoteTaskId::parse(text).unwrap());
-    (name, server_name(), "\\PC{0,100}", "\\PC{0,20}", json(), of(remote)).prop_map(
-        |(name, server, identity, driver, driver_data, remote)| TaskSpec {
+    let repeatable = ("[0-9a-f]{64}", "[0-9a-f]{64}").prop_map(|(key, request)| Repeatable { key, request });
+    (name, server_name(), "\\PC{0,100}", "\\PC{0,20}", json(), of(remote), of(repeatable)).prop_map(
+        |(name, server, identity, driver, driver_data, remote, repeatable)| TaskSpec {
             name,
             server,
             identity,
             driver,
             driver_data,
             remote,
+            repeatable,
         },
     )
 }

@@ -17,7 +17,7 @@ use crate::condition::Expression;
 use crate::item::parts::{self, Content, Head};
 use crate::key::Key;
 use crate::retry::{Answer, Retries};
-use crate::row::{Reader, Row, key_of};
+use crate::row::{Reader, Row, is_over, key_of};
 use crate::spec_cache::SpecCache;
 use crate::write::{Update, Write, old_image};
 
@@ -70,7 +70,7 @@ impl Table {
         Self { meter: Meter(Some(observer)), ..self }
     }
 
-    /// The row at `key`.
+    /// The row at `key`; none if its time is over.
     pub(crate) async fn get(
         &self,
         operation: &'static str,
@@ -90,7 +90,7 @@ impl Table {
         });
         let output = read(operation, answer.await?)?;
         self.meter.read(operation, output.consumed_capacity());
-        Ok(output.item)
+        Ok(output.item.filter(|row| !is_over(row, self.now())))
     }
 
     /// The content of an item that may be in parts, whose rows are at `key`. One that is missing makes the content's digest
@@ -120,8 +120,23 @@ impl Table {
         self.clock.now()
     }
 
-    /// One page of a query.
+    /// One page of a query, without the rows whose time is over.
     pub(crate) async fn query(
+        &self,
+        operation: &'static str,
+        condition: Expression,
+        shape: impl FnOnce(QueryFluentBuilder) -> QueryFluentBuilder,
+    ) -> Result<QueryOutput, StoreError> {
+        let mut output = self.query_all(operation, condition, shape).await?;
+        if let Some(rows) = &mut output.items {
+            let now = self.now();
+            rows.retain(|row| !is_over(row, now));
+        }
+        Ok(output)
+    }
+
+    /// One page of a query, with every row that is there.
+    pub(crate) async fn query_all(
         &self,
         operation: &'static str,
         condition: Expression,

@@ -9,10 +9,10 @@ use pudu_domain::{Expect, Lane, Lease, Payload, Task, TaskId, TaskKey, TaskSpec,
 use crate::body::EncodeError;
 use crate::condition::Expression;
 use crate::durable_row::{Claim, judge};
-use crate::item::{handle, note, payload, spec, task, thread};
+use crate::item::{handle, idempotency, note, payload, spec, task, thread};
 use crate::key::{AFTER_TASKS, Key, TASKS, thread_pk};
 use crate::retry::{Answer, Failed};
-use crate::row::{Row, attr};
+use crate::row::{Row, attr, ending};
 use crate::table::Table;
 use crate::write::{When, Write};
 
@@ -27,6 +27,7 @@ const HOT: usize = 0;
 struct Plan {
     writes: Vec<Write>,
     handle: Option<usize>,
+    repeatable: Option<usize>,
     thread: Option<usize>,
 }
 
@@ -34,19 +35,26 @@ impl Plan {
     /// Pure: everything that becomes true together.
     fn of(change: &Change) -> Result<Self, EncodeError> {
         let key = &change.task.key;
-        let hot = Write::put(task::ITEM, task::encode(&change.task), When::Expect(change.expect.clone()));
-        let mut plan = Self { writes: vec![hot], handle: None, thread: None };
+        let end = change.expires;
+        let hot = ending(task::encode(&change.task), end);
+        let hot = Write::put(task::ITEM, hot, When::Expect(change.expect.clone()));
+        let mut plan = Self { writes: vec![hot], handle: None, repeatable: None, thread: None };
         if let Some(spec) = &change.spec {
-            plan.add(Write::put(spec::ITEM, spec::encode(key, spec)?, When::Always));
+            plan.add(Write::put(spec::ITEM, ending(spec::encode(key, spec)?, end), When::Always));
             if let Some(remote) = &spec.remote {
-                let row = handle::encode(key, spec, remote);
+                let row = ending(handle::encode(key, spec, remote), end);
                 plan.handle = Some(plan.add(Write::put(handle::ITEM, row, When::Free(key.clone()))));
             }
+        }
+        let spec = change.spec.as_ref().filter(|_| is_birth(change) || end.is_some());
+        if let Some(repeatable) = spec.and_then(|spec| spec.repeatable.as_ref()) {
+            let row = ending(idempotency::encode(key, repeatable), end);
+            plan.repeatable = Some(plan.add(Write::put(idempotency::ITEM, row, When::Free(key.clone()))));
         }
         match &change.payload {
             PayloadWrite::Keep => {}
             PayloadWrite::Put(new) => {
-                plan.add(Write::put(payload::ITEM, payload::encode(key, new)?, When::Always));
+                plan.add(Write::put(payload::ITEM, ending(payload::encode(key, new)?, end), When::Always));
             }
             PayloadWrite::Clear => {
                 plan.add(Write::Delete(Key::Payload(key.clone())));
@@ -56,7 +64,7 @@ impl Plan {
         if let Some(new) = &change.note {
             plan.add(Write::put(note::ITEM, note::encode(new)?, When::Always));
         }
-        if matches!(change.expect, Expect::Absent { .. }) {
+        if is_birth(change) {
             plan.thread = Some(plan.add(thread::touch(&key.thread, change.task.created_at)));
         }
         Ok(plan)
@@ -81,8 +89,16 @@ impl Plan {
         if self.thread.is_some_and(|element| failed.is_failed(element)) {
             return Ok(Committed::ThreadGone);
         }
+        if let Some(row) = self.repeatable.and_then(|element| failed.row(element)) {
+            let (task, request) = idempotency::decode(row)?;
+            return Ok(Committed::KeyTaken { task, request });
+        }
         Ok(hot.unwrap_or(Committed::Lost))
     }
+}
+
+const fn is_birth(change: &Change) -> bool {
+    matches!(change.expect, Expect::Absent { .. })
 }
 
 #[async_trait]

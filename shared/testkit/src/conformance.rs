@@ -17,6 +17,8 @@ mod life;
 mod list;
 mod notes;
 mod peers;
+mod repeatable;
+mod retention;
 mod tokens;
 mod wrapped_keys;
 
@@ -111,6 +113,8 @@ pub const SUITES: [Suite; 9] = [
             handle::CASES,
             list::CASES,
             corrupt::CASES,
+            retention::CASES,
+            repeatable::CASES,
         ],
     },
     Suite { port: "note_store", parts: &[notes::CASES, corrupt::NOTE_CASES] },

@@ -68,6 +68,7 @@ pub fn wanted(key: &TaskKey) -> Intent {
         driver: ORDINARY_TOOLS.into(),
         driver_data: json!({"submit_tool": SUBMIT_TOOL, "status_tool": STATUS_TOOL, "cancel_tool": CANCEL_TOOL}),
         delivery: Delivery::Event,
+        repeatable: None,
     }
 }
 

@@ -150,6 +150,7 @@ async fn due_task(example: &Example, table: &Table, number: usize, identity: Str
         driver: "ordinary-tools".to_owned(),
         driver_data: tools(),
         delivery: Delivery::Event,
+        repeatable: None,
     };
     let lease = Lease { owner: OsRandom.owner("bench"), until: now + Duration::from_secs(3600) };
     let born = intend(intent, lease, now);

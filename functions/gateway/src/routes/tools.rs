@@ -6,14 +6,15 @@ use pudu_app::catalog::{Catalogue, Role, ServerPart, ServerState, Tool};
 use pudu_app::deferral::{CatalogHash, Query};
 use pudu_app::function::Function;
 use pudu_app::ports::{CallFault, Caller, RequestSecrets};
-use pudu_app::tools::Invoked;
+use pudu_app::tools::{Invoked, Terms};
 use pudu_config::Mode;
 use pudu_domain::ThreadKey;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
+use tokio_util::sync::CancellationToken;
 
 use crate::error::Failure;
-use crate::input::{Body, Context, Params, Shape, Thread, ToolName};
+use crate::input::{Body, Context, Params, Repeatable, Shape, Thread, ToolName};
 use crate::state::Gateway;
 
 /// The body of a call.
@@ -81,13 +82,19 @@ pub(super) async fn call(
     State(gateway): State<Gateway>,
     Thread(thread): Thread,
     ToolName(name): ToolName,
+    Repeatable(key): Repeatable,
     Body(call): Body<Call>,
 ) -> Result<Json<Value>, Failure> {
     let thread = ThreadKey { user: gateway.user.clone(), thread };
     let caller = Caller { thread, secrets: RequestSecrets::Given(call.context.secrets.0) };
     let tools = gateway.tools.clone();
+    let gone = CancellationToken::new();
+    // Dropped with this future, so when the caller has hung up; and at the end, when nobody looks at it any more.
+    let _hung_up = gone.clone().drop_guard();
+    let terms = Terms { key, gone };
     // Tracked, not awaited in place: a caller that hangs up must not leave a submission half recorded.
-    let running = gateway.calls.spawn(async move { tools.invoke(caller, &name, call.arguments).await });
+    let running =
+        gateway.calls.spawn(async move { tools.invoke(caller, &name, call.arguments, terms).await });
     let invoked = running.await.map_err(|error| {
         tracing::error!(%error, "a tool call panicked");
         Failure::new(http::StatusCode::INTERNAL_SERVER_ERROR, "the call failed inside Pudu; see its log")

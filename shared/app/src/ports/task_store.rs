@@ -19,6 +19,13 @@ pub enum Committed {
     Unknown,
     /// The remote handle already belongs to this other task.
     HandleTaken(TaskKey),
+    /// The caller's key already stands for this other task of the thread.
+    KeyTaken {
+        /// The task that was submitted with it.
+        task: TaskKey,
+        /// The digest of what that submission asked for.
+        request: String,
+    },
     /// The thread is being deleted: nothing new starts in it.
     ThreadGone,
 }
@@ -40,7 +47,8 @@ pub trait TaskStore: Send + Sync {
     async fn payload(&self, key: &TaskKey) -> Result<Payload, StoreError>;
 
     /// Applies a change whole or not at all. A change that carries a spec with a remote handle also takes that handle,
-    /// which is unique per user, server and identity.
+    /// which is unique per user, server and identity;
+    /// a birth that is repeatable also takes its caller's key, which is unique per thread.
     async fn commit(&self, change: &Change) -> Result<Committed, StoreError>;
 
     /// The newest tasks of a thread that are older than `before`, newest first, at most `limit`.

@@ -4,12 +4,12 @@
 //! A task that the server took and we cannot track is cancelled there.
 
 use pudu_config::{Server, Toolset};
-use pudu_domain::task::{Command, Delivery, Intent, Refusal, State, intend};
+use pudu_domain::task::{Command, Delivery, Intent, Refusal, Repeatable, State, intend};
 use pudu_domain::{Lease, ServerName, Task, TaskKey, TaskName, TaskSpec, Timestamp};
 use serde_json::{Map, Value};
 use std::time::Duration;
 
-use super::{InvokeError, Tools, storable};
+use super::{InvokeError, Terms, Tools, storable};
 use crate::drivers::ORDINARY_TOOLS;
 use crate::ports::{
     Caller, Cancelled, Committed, StoreError, Submission, SubmitError, Submits, Submitted as Taken,
@@ -35,8 +35,18 @@ pub struct Submitted {
     pub status: &'static str,
 }
 
+/// What is to be submitted.
+pub(super) struct Order<'a> {
+    pub(super) set: &'a Toolset,
+    pub(super) arguments: Map<String, Value>,
+    /// By what a repetition is recognised.
+    pub(super) repeatable: Option<Repeatable>,
+    pub(super) terms: &'a Terms,
+}
+
 /// A submission under way.
 struct Attempt<'a> {
+    terms: &'a Terms,
     server: &'a Server,
     caller: &'a Caller,
     driver: &'a dyn TaskDriver,
@@ -49,10 +59,10 @@ impl Tools {
         &self,
         caller: &Caller,
         server: &Server,
-        set: &Toolset,
-        arguments: Map<String, Value>,
+        order: Order<'_>,
         limit: Duration,
     ) -> Result<Submitted, InvokeError> {
+        let Order { set, arguments, repeatable, terms } = order;
         let unusable = |problem: String| InvokeError::Unusable { server: server.name.clone(), problem };
         let driver = self
             .drivers
@@ -67,9 +77,16 @@ impl Tools {
             driver: ORDINARY_TOOLS.to_owned(),
             driver_data: driver.data(Submits::Toolset(set)),
             delivery: Delivery::Event,
+            repeatable,
         };
-        let (task, spec) = self.write_intent(intent, started_at + limit + RECORDING).await?;
-        let attempt = Attempt { server, caller, driver: driver.as_ref(), task, spec };
+        if terms.is_abandoned() {
+            return Err(InvokeError::HungUp);
+        }
+        let (task, spec) = match self.write_intent(intent, started_at + limit + RECORDING).await? {
+            Written::Intent(written) => *written,
+            Written::Before(submitted) => return Ok(submitted),
+        };
+        let attempt = Attempt { terms, server, caller, driver: driver.as_ref(), task, spec };
         let call = attempt.driver.submit(server, caller, &attempt.spec.driver_data, arguments, limit);
         let answer = tokio::time::timeout(limit, call).await.unwrap_or_else(|_| {
             Err(SubmitError::Unknown(format!(
@@ -95,19 +112,38 @@ impl Tools {
         }
     }
 
-    /// Writes the intent down. Nothing has been sent when this fails.
-    async fn write_intent(&self, intent: Intent, until: Timestamp) -> Result<(Task, TaskSpec), InvokeError> {
+    /// Writes the intent down, or finds the submission that this one repeats. Nothing has been sent when this fails.
+    async fn write_intent(&self, intent: Intent, until: Timestamp) -> Result<Written, InvokeError> {
+        let request = intent.repeatable.as_ref().map(|repeatable| repeatable.request.clone());
         let lease = Lease { owner: self.random.owner(&self.worker), until };
         let change = intend(intent, lease, self.settle.clock.now());
         let spec = change.spec.clone();
         match (self.settle.tasks.commit(&change).await?, spec) {
-            (Committed::Done, Some(spec)) => Ok((change.task, spec)),
+            (Committed::Done, Some(spec)) => Ok(Written::Intent(Box::new((change.task, spec)))),
+            (Committed::KeyTaken { request: first, .. }, _) if Some(&first) != request.as_ref() => {
+                Err(InvokeError::KeyReused)
+            }
+            (Committed::KeyTaken { task, .. }, _) => self.submitted_before(&task).await,
             (Committed::ThreadGone, _) => Err(InvokeError::ThreadGone),
             (outcome, _) => Err(InvokeError::Store(StoreError::Unavailable {
                 operation: "writing the intent",
                 source: format!("the write ended as {outcome:?}").into(),
             })),
         }
+    }
+
+    /// The task of an earlier submission with the same key, as it is now: an intent too.
+    async fn submitted_before(&self, key: &TaskKey) -> Result<Written, InvokeError> {
+        if let Some(task) = self.settle.tasks.load(key).await?
+            && let Some(spec) = self.settle.tasks.spec(&task).await?
+        {
+            return Ok(Written::Before(Submitted::of(&task, &spec)));
+        }
+        // It was there a moment ago: its thread is being deleted, or its time is over just now.
+        Err(InvokeError::Store(StoreError::Unavailable {
+            operation: "finding the first submission",
+            source: "the task of this Idempotency-Key has just gone".into(),
+        }))
     }
 
     /// Commits the handle. The row is read back before anything is undone, because an answer may have been lost.
@@ -130,13 +166,13 @@ impl Tools {
                 started_at,
             };
             match self.settle.held(attempt.task.clone(), &attempt.spec, command).await {
-                Ok(Settled::Done { task, .. }) => return Ok(attempt.submitted(&task)),
+                Ok(Settled::Done { task, .. }) => return Ok(self.hand_over(&attempt, &task).await),
                 Ok(Settled::Lost(Committed::HandleTaken(_))) => return self.duplicate(attempt).await,
                 Ok(_) => {}
                 Err(error) => failure = Some(error),
             }
             match self.read_back(&attempt, &submission).await {
-                Ok(ReadBack::Tracked(task)) => return Ok(attempt.submitted(&task)),
+                Ok(ReadBack::Tracked(task)) => return Ok(self.hand_over(&attempt, &task).await),
                 Ok(ReadBack::StillOurs(task)) => (attempt.task, unrecorded) = (task, true),
                 Ok(ReadBack::Gone) => {
                     unrecorded = true;
@@ -163,6 +199,22 @@ impl Tools {
                 }
             }
         }
+    }
+
+    /// The task is recorded. If nobody is there to hear of it, it is cancelled like any other: a cancel at the server before its
+    /// handle is recorded could be lost, and could hit another task, if the server gave a handle twice.
+    async fn hand_over(&self, attempt: &Attempt<'_>, task: &Task) -> Submitted {
+        if attempt.terms.is_abandoned() {
+            match self.settle.beside(&task.key, Command::RequestCancel).await {
+                Ok(_) => {
+                    tracing::info!(task.id = %task.key.id, "a task whose caller hung up is being cancelled");
+                }
+                Err(error) => {
+                    tracing::warn!(task.id = %task.key.id, %error, "a task whose caller hung up could not be cancelled; it goes on");
+                }
+            }
+        }
+        Submitted::of(task, &attempt.spec)
     }
 
     async fn read_back(
@@ -232,6 +284,13 @@ impl Tools {
     }
 }
 
+/// What came of writing an intent.
+enum Written {
+    Intent(Box<(Task, TaskSpec)>),
+    /// The caller had submitted this before.
+    Before(Submitted),
+}
+
 /// What the table says about a handle whose commit did not say it.
 enum ReadBack {
     Tracked(Task),
@@ -247,11 +306,13 @@ impl Attempt<'_> {
             message,
         }
     }
+}
 
-    fn submitted(&self, task: &Task) -> Submitted {
-        Submitted {
+impl Submitted {
+    fn of(task: &Task, spec: &TaskSpec) -> Self {
+        Self {
             task_id: task.key.id.to_string(),
-            task_name: self.spec.name.to_string(),
+            task_name: spec.name.to_string(),
             status: task.status().as_str(),
         }
     }

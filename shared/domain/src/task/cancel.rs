@@ -44,7 +44,7 @@ pub(super) fn answer(task: &Task, snapshot: Snapshot, now: Timestamp, context: C
     match Payload::bounded(snapshot, context.policy) {
         Ok(payload) => {
             let mut draft = Draft::of(task, now);
-            draft.end(outcome, now);
+            draft.end(outcome, now, context);
             draft.carry(payload);
             draft.commit(task, now, context)
         }

@@ -162,15 +162,20 @@ pub(super) struct Draft {
     /// The new payload, if it may have changed.
     pub(super) payload: Option<Payload>,
     pub(super) spec: Option<TaskSpec>,
+    /// When what the task leaves goes, if this ends it.
+    expires: Option<Timestamp>,
 }
 
 impl Draft {
     pub(super) fn of(task: &Task, now: Timestamp) -> Self {
-        Self { task: Task { updated_at: now, ..task.clone() }, payload: None, spec: None }
+        Self { task: Task { updated_at: now, ..task.clone() }, payload: None, spec: None, expires: None }
     }
 
-    /// Ends the task: no poll, no cancel, no error of tracking outlives it.
-    pub(super) fn end(&mut self, outcome: super::Outcome, now: Timestamp) {
+    /// Ends the task: no poll, no cancel, no error of tracking outlives it, and all its rows go when the retention is over.
+    /// The spec goes along, because the store finds the handle's row by it.
+    pub(super) fn end(&mut self, outcome: super::Outcome, now: Timestamp, context: Context<'_>) {
+        self.expires = Some(now + context.policy.retention);
+        self.spec.get_or_insert_with(|| context.spec.clone());
         self.task.state = State::Ended { outcome, at: now };
         self.task.tracking =
             super::Tracking { last_polled_at: self.task.tracking.last_polled_at, ..Default::default() };
@@ -204,15 +209,18 @@ impl Draft {
             Some(payload) => {
                 let digest = payload.digest();
                 let write = match &digest {
-                    _ if digest == before.payload => PayloadWrite::Keep,
+                    // At the end it is written again even when it stays the same: its row gets its time to go.
+                    _ if digest == before.payload && self.expires.is_none() => PayloadWrite::Keep,
                     Some(_) => PayloadWrite::Put(payload),
+                    None if before.payload.is_none() => PayloadWrite::Keep,
                     None => PayloadWrite::Clear,
                 };
                 self.task.payload = digest;
                 write
             }
         };
-        Change { expect: before.durable.held(), task: self.task, spec: self.spec, payload, note }
+        let (spec, expires) = (self.spec, self.expires);
+        Change { expect: before.durable.held(), task: self.task, spec, payload, note, expires }
     }
 
     /// Makes the next version when attention begins or its content changes; forgets the current one when it ends, so
@@ -252,5 +260,5 @@ fn release(task: &Task, due: Option<Due>, now: Timestamp) -> Change {
 
 /// A change that creates the row or fences its holder, and makes no event.
 pub(super) fn quiet(expect: Expect, task: Task, spec: Option<TaskSpec>) -> Change {
-    Change { expect, task, spec, payload: PayloadWrite::Keep, note: None }
+    Change { expect, task, spec, payload: PayloadWrite::Keep, note: None, expires: None }
 }

@@ -19,7 +19,7 @@ pub(super) fn status(task: &Task, snapshot: Snapshot, now: Timestamp, context: C
     let mut draft = Draft::of(task, now);
     draft.task.tracking = Tracking { last_polled_at: Some(now), ..Tracking::default() };
     match outcome_of(status) {
-        Ok(outcome) => draft.end(outcome, now),
+        Ok(outcome) => draft.end(outcome, now, context),
         Err(phase) => {
             let next_poll_at = now + backoff::after_answer(context.policy, status, hint);
             draft.task.state = State::Active { phase, next_poll_at };
@@ -44,7 +44,7 @@ pub(super) fn failure(task: &Task, error: &str, now: Timestamp, context: Context
 /// The server broke the protocol: asking again cannot help.
 pub(super) fn violation(task: &Task, error: &str, now: Timestamp, context: Context<'_>) -> Change {
     let mut draft = Draft::of(task, now);
-    draft.end(Outcome::Failed, now);
+    draft.end(Outcome::Failed, now, context);
     draft.carry(Payload::of_error(error));
     draft.commit(task, now, context)
 }

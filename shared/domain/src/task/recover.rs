@@ -12,7 +12,7 @@ pub(super) const OUTCOME_UNKNOWN: &str = "submission outcome unknown: the submit
 pub(super) fn recover(task: &Task, now: Timestamp, context: Context<'_>) -> Change {
     let mut draft = Draft::of(task, now);
     let outcome = if task.cancel.is_some() { Outcome::Cancelled } else { Outcome::Failed };
-    draft.end(outcome, now);
+    draft.end(outcome, now, context);
     draft.carry(Payload::of_error(OUTCOME_UNKNOWN));
     draft.commit(task, now, context)
 }

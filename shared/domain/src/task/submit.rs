@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::decide::{Context, Draft, quiet};
-use super::{Attention, Change, Delivery, Outcome, Phase, State, Task, TaskSpec, Tracking};
+use super::{Attention, Change, Delivery, Outcome, Phase, Repeatable, State, Task, TaskSpec, Tracking};
 use crate::backoff;
 use crate::durable::{Due, Durable, Expect, Lane, Lease};
 use crate::ids::{RemoteTaskId, ServerName, ServerTag, TaskKey, TaskName};
@@ -28,6 +28,8 @@ pub struct Intent {
     pub driver_data: Value,
     /// How events are delivered.
     pub delivery: Delivery,
+    /// By what a repetition is recognised, if the caller may repeat it.
+    pub repeatable: Option<Repeatable>,
 }
 
 /// Why a submission came to nothing.
@@ -64,6 +66,7 @@ pub fn intend(intent: Intent, lease: Lease, now: Timestamp) -> Change {
         driver: intent.driver,
         driver_data: intent.driver_data,
         remote: None,
+        repeatable: intent.repeatable,
     };
     quiet(expect, task, Some(spec))
 }
@@ -84,14 +87,14 @@ pub(super) fn record(
         Ok(payload) => draft.carry(payload),
         // The submitter checks this before it commits and compensates; a task that is tracked all the same has failed.
         Err(error) => {
-            draft.end(Outcome::Failed, now);
+            draft.end(Outcome::Failed, now, context);
             draft.carry(Payload::of_error(&error.to_string()));
             return draft.commit(task, now, context);
         }
     }
     let next_poll_at = started_at + backoff::after_answer(context.policy, status, hint);
     match outcome_of(status) {
-        Ok(outcome) => draft.end(outcome, now),
+        Ok(outcome) => draft.end(outcome, now, context),
         Err(phase) => {
             let mut first_poll_at = next_poll_at;
             // A cancel that came while the handle was unknown is due at once, and before any poll.
@@ -108,7 +111,7 @@ pub(super) fn record(
 /// The submission came to nothing.
 pub(super) fn refuse(task: &Task, refusal: Refusal, now: Timestamp, context: Context<'_>) -> Change {
     let mut draft = Draft::of(task, now);
-    draft.end(Outcome::Failed, now);
+    draft.end(Outcome::Failed, now, context);
     match refusal {
         Refusal::Refused(error) => {
             draft.carry(Payload::of_error(&error));

@@ -44,6 +44,7 @@ fn intent(owner: &str, until: u64, now: u64) -> Change {
         driver: "ordinary-tools".into(),
         driver_data: json!({"status_tool": "get_report_status"}),
         delivery: Delivery::Event,
+        repeatable: None,
     };
     intend(intent, lease(owner, until), at(now))
 }

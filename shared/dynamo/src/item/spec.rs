@@ -1,11 +1,12 @@
 //! What was settled at submission: written at birth, and once more when the server's handle is known.
 
 use pudu_app::ports::StoreError;
+use pudu_domain::task::Repeatable;
 use pudu_domain::{RemoteTaskId, ServerName, TaskKey, TaskName, TaskSpec};
 
 use crate::body::{self, EncodeError};
 use crate::key::Key;
-use crate::row::{Reader, Row, Writer};
+use crate::row::{Reader, Row, Writer, attr};
 
 pub(crate) const ITEM: &str = "task spec";
 
@@ -15,6 +16,8 @@ const IDENTITY: &str = "identity";
 const DRIVER: &str = "driver";
 const DRIVER_DATA: &str = "data";
 const REMOTE: &str = "remote";
+/// The digest of the caller's key.
+const REPEAT_KEY: &str = "ik";
 
 pub(crate) fn encode(task: &TaskKey, spec: &TaskSpec) -> Result<Row, EncodeError> {
     let data = body::encode(ITEM, &spec.driver_data)?;
@@ -25,6 +28,7 @@ pub(crate) fn encode(task: &TaskKey, spec: &TaskSpec) -> Result<Row, EncodeError
         .text(DRIVER, &spec.driver)
         .value(DRIVER_DATA, data)
         .maybe(spec.remote.as_ref(), |w, remote| w.text(REMOTE, remote.as_str()))
+        .maybe(spec.repeatable.as_ref(), |w, r| w.text(REPEAT_KEY, &r.key).text(attr::REQUEST, &r.request))
         .row())
 }
 
@@ -34,6 +38,12 @@ pub(crate) fn decode(row: &Row) -> Result<TaskSpec, StoreError> {
         None => None,
         Some(_) => Some(reader.parsed(REMOTE, |text| RemoteTaskId::parse(text).ok())?),
     };
+    let repeatable = match reader.text_maybe(REPEAT_KEY)? {
+        None => None,
+        Some(key) => {
+            Some(Repeatable { key: key.to_owned(), request: reader.text(attr::REQUEST)?.to_owned() })
+        }
+    };
     Ok(TaskSpec {
         name: reader.parsed(NAME, |text| TaskName::parse(text).ok())?,
         server: reader.parsed(SERVER, |text| ServerName::parse(text).ok())?,
@@ -41,5 +51,6 @@ pub(crate) fn decode(row: &Row) -> Result<TaskSpec, StoreError> {
         driver: reader.text(DRIVER)?.to_owned(),
         driver_data: body::decode(reader, DRIVER_DATA)?,
         remote,
+        repeatable,
     })
 }

@@ -17,6 +17,7 @@ fn spec(remote: Option<&str>) -> TaskSpec {
         driver: "ordinary".into(),
         driver_data: Value::Null,
         remote: remote.map(|text| RemoteTaskId::parse(text).unwrap()),
+        repeatable: None,
     }
 }
 

@@ -34,6 +34,7 @@ fn birth() -> Change {
         driver: "ordinary".into(),
         driver_data: json!({}),
         delivery: Delivery::Event,
+        repeatable: None,
     };
     intend(intent, lease(1), NOW)
 }

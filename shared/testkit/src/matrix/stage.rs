@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use pudu_app::deadline::Deadline;
 use pudu_app::ports::{Caller, Clock};
+use pudu_app::tools::Terms;
 use pudu_app::wiring::Wiring;
 use pudu_app::worker::Work;
 use pudu_domain::Timestamp;
@@ -155,7 +156,8 @@ impl Stage {
         let ids = Remembering { inner, ops, number, thread: thread.clone() };
         let arguments = Map::from_iter([(MARK.to_owned(), json!(number))]);
         let tools = world.wiring(act.name(), world.clock, gate, Arc::new(ids)).tools();
-        let told = tools.invoke(Caller::of(thread), &format!("{SERVER}_{SUBMIT_TOOL}"), arguments).await;
+        let name = format!("{SERVER}_{SUBMIT_TOOL}");
+        let told = tools.invoke(Caller::of(thread), &name, arguments, Terms::default()).await;
         world.ops.answered(number, &told);
         Ok(())
     }

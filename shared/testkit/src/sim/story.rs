@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use pudu_app::ports::{Caller, Clock, Random};
 use pudu_app::tasks::{CancelError, Detailed};
-use pudu_app::tools::{InvokeError, Invoked};
+use pudu_app::tools::{InvokeError, Invoked, Terms};
 use pudu_domain::{TaskId, TaskKey, ThreadKey, Timestamp};
 use serde_json::{Map, json};
 use tokio::task::JoinSet;
@@ -115,7 +115,8 @@ async fn caller<B: Backend>(world: Arc<World<B>>, number: u64, at: Duration, ran
         async |wiring| {
             let arguments = Map::from_iter([(MARK.to_owned(), json!(number))]);
             let name = format!("{SERVER}_{SUBMIT_TOOL}");
-            let told = wiring.tools().invoke(Caller::of(thread.clone()), &name, arguments).await;
+            let call = (Caller::of(thread.clone()), Terms::default());
+            let told = wiring.tools().invoke(call.0, &name, arguments, call.1).await;
             world.ops.answered(number, &told);
         },
         Some((number, thread.clone())),

@@ -16,6 +16,8 @@ pub(super) struct TaskRow {
     pub(super) stored: StoredTask,
     pub(super) broken: bool,
     pub(super) spec_broken: bool,
+    /// When the task with everything of it goes; to a reader it is gone from then on.
+    pub(super) expires: Option<Timestamp>,
 }
 
 pub(super) struct NoteRow {
@@ -26,6 +28,8 @@ pub(super) struct NoteRow {
 pub(super) struct Rows {
     pub(super) tasks: BTreeMap<TaskKey, TaskRow>,
     pub(super) handles: BTreeMap<Handle, TaskKey>,
+    /// Which task a caller's key stands for, with the digest of what it asked for.
+    pub(super) repeatable: BTreeMap<(ThreadKey, String), (TaskKey, String)>,
     pub(super) notes: BTreeMap<NoteKey, NoteRow>,
     pub(super) events: BTreeMap<ThreadKey, Vec<DeliveredEvent>>,
     /// The addresses of the delivered events.
@@ -56,11 +60,18 @@ pub(super) enum Claim {
     Unreadable(Durable),
 }
 
+impl TaskRow {
+    pub(super) fn is_over(&self, now: Timestamp) -> bool {
+        self.expires.is_some_and(|at| at < now)
+    }
+}
+
 impl Rows {
     pub(super) fn new(index: Index) -> Self {
         Self {
             tasks: BTreeMap::new(),
             handles: BTreeMap::new(),
+            repeatable: BTreeMap::new(),
             notes: BTreeMap::new(),
             events: BTreeMap::new(),
             delivered: BTreeSet::new(),

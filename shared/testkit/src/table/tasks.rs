@@ -3,14 +3,19 @@
 use async_trait::async_trait;
 use pudu_app::ports::{Committed, ItemKey, NoteKey, StoreError, TaskStore};
 use pudu_domain::task::{Change, PayloadWrite};
-use pudu_domain::{Lane, Lease, Payload, Task, TaskId, TaskKey, TaskSpec, ThreadKey};
+use pudu_domain::{Lane, Lease, Payload, Task, TaskId, TaskKey, TaskSpec, ThreadKey, Timestamp};
 
 use super::rows::{Claim, NoteRow, Rows, TaskRow, judged, kind_of, unreadable};
 use super::{Attempt, FakeStore, Flaw, Handle, StoredTask, Wrote};
 
 impl Rows {
-    fn readable(&self, key: &TaskKey) -> Result<Option<&TaskRow>, StoreError> {
-        match self.tasks.get(key) {
+    /// The row, unless its time is over.
+    fn seen(&self, key: &TaskKey, now: Timestamp) -> Option<&TaskRow> {
+        self.tasks.get(key).filter(|row| !row.is_over(now))
+    }
+
+    fn readable(&self, key: &TaskKey, now: Timestamp) -> Result<Option<&TaskRow>, StoreError> {
+        match self.seen(key, now) {
             Some(row) if row.broken => Err(unreadable("task", key.id.to_string())),
             row => Ok(row),
         }
@@ -56,9 +61,18 @@ impl Rows {
         let handle = change.spec.as_ref().and_then(|spec| handle_of(key, spec));
         if let Some(owner) = handle.as_ref().and_then(|handle| self.handles.get(handle))
             && owner != key
+            && self.seen(owner, attempt.now).is_some()
             && !self.has(Flaw::SharesHandles)
         {
             return Ok(Committed::HandleTaken(owner.clone()));
+        }
+        let repeatable = change.spec.as_ref().and_then(|spec| spec.repeatable.clone());
+        let repeatable = repeatable.map(|it| ((key.thread.clone(), it.key), (key.clone(), it.request)));
+        if let Some((owner, request)) = repeatable.as_ref().and_then(|(at, _)| self.repeatable.get(at))
+            && owner != key
+            && self.seen(owner, attempt.now).is_some()
+        {
+            return Ok(Committed::KeyTaken { task: owner.clone(), request: request.clone() });
         }
         let spec_broken = change.spec.is_none() && self.tasks.get(key).is_some_and(|row| row.spec_broken);
         let old = self.tasks.remove(key).map(|row| row.stored);
@@ -72,10 +86,12 @@ impl Rows {
             PayloadWrite::Clear => Payload::default(),
         };
         let stored = StoredTask { task: change.task.clone(), spec, payload };
-        self.tasks.insert(key.clone(), TaskRow { stored, broken: false, spec_broken });
+        self.tasks
+            .insert(key.clone(), TaskRow { stored, broken: false, spec_broken, expires: change.expires });
         if let Some(handle) = handle {
             self.handles.insert(handle, key.clone());
         }
+        self.repeatable.extend(repeatable);
         let (kind, server) = (kind_of(&change.expect), Some(&change.task.server));
         self.wrote(
             kind,
@@ -105,11 +121,14 @@ impl TaskStore for FakeStore {
     }
 
     async fn load(&self, key: &TaskKey) -> Result<Option<Task>, StoreError> {
-        self.attempt("tasks.load", |rows, _| Ok(rows.readable(key)?.map(|row| row.stored.task.clone()))).await
+        self.attempt("tasks.load", |rows, attempt| {
+            Ok(rows.readable(key, attempt.now)?.map(|row| row.stored.task.clone()))
+        })
+        .await
     }
 
     async fn spec(&self, task: &Task) -> Result<Option<TaskSpec>, StoreError> {
-        self.attempt("tasks.spec", |rows, _| match rows.tasks.get(&task.key) {
+        self.attempt("tasks.spec", |rows, attempt| match rows.seen(&task.key, attempt.now) {
             Some(row) if row.spec_broken => Err(unreadable("spec", task.key.id.to_string())),
             row => Ok(row.map(|row| row.stored.spec.clone())),
         })
@@ -117,8 +136,8 @@ impl TaskStore for FakeStore {
     }
 
     async fn payload(&self, key: &TaskKey) -> Result<Payload, StoreError> {
-        self.attempt("tasks.payload", |rows, _| {
-            Ok(rows.tasks.get(key).map(|row| row.stored.payload.clone()).unwrap_or_default())
+        self.attempt("tasks.payload", |rows, attempt| {
+            Ok(rows.seen(key, attempt.now).map(|row| row.stored.payload.clone()).unwrap_or_default())
         })
         .await
     }
@@ -133,8 +152,8 @@ impl TaskStore for FakeStore {
         limit: usize,
         before: Option<&TaskId>,
     ) -> Result<Vec<(Task, TaskSpec)>, StoreError> {
-        self.attempt("tasks.list", |rows, _| {
-            let newest = rows.tasks.iter().rev();
+        self.attempt("tasks.list", |rows, attempt| {
+            let newest = rows.tasks.iter().rev().filter(|(_, row)| !row.is_over(attempt.now));
             let mine = newest
                 .filter(|(key, _)| key.thread == *thread && before.is_none_or(|before| key.id < *before));
             Ok(mine.take(limit).map(|(_, row)| (row.stored.task.clone(), row.stored.spec.clone())).collect())

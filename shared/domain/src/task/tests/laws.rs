@@ -59,6 +59,11 @@ fn lawful(before: &Task, after: &Task, change: &Change) -> Result<(), TestCaseEr
     prop_assert!(after.durable.wake >= before.durable.wake);
     prop_assert_eq!(after.durable.due, after.wants());
     prop_assert_eq!(after.durable.due.is_none(), matches!(after.state, State::Ended { .. }));
+    // All rows of a task go together, and only when it has ended.
+    let ended = matches!(after.state, State::Ended { .. });
+    prop_assert_eq!(change.expires.is_some(), ended);
+    prop_assert!(!ended || change.spec.is_some());
+    prop_assert!(!ended || after.payload.is_none() || matches!(change.payload, PayloadWrite::Put(_)));
     let (said, now_said) = (&before.attention, &after.attention);
     prop_assert!(now_said.version == 0 || now_said.version == now_said.last);
     prop_assert_eq!(now_said.version == 0, now_said.fingerprint.is_none());
