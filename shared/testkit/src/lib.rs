@@ -11,6 +11,7 @@ pub mod gate;
 mod keys;
 mod lock;
 pub mod matrix;
+pub mod model;
 pub mod mutant;
 pub mod random;
 pub mod server;

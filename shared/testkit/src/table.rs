@@ -9,7 +9,7 @@ mod events;
 mod index;
 mod notes;
 mod peers;
-mod rows;
+pub(crate) mod rows;
 mod tasks;
 mod tokens;
 mod wrapped_keys;
@@ -216,9 +216,9 @@ pub struct FakeStore {
 
 /// One attempt: when it is, and whether an earlier one stayed without an answer.
 #[derive(Debug, Clone, Copy)]
-struct Attempt {
-    now: Timestamp,
-    retried: bool,
+pub(crate) struct Attempt {
+    pub(crate) now: Timestamp,
+    pub(crate) retried: bool,
 }
 
 impl FakeStore {

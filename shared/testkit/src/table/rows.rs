@@ -49,7 +49,7 @@ pub(super) struct Rows {
 }
 
 /// What a claim makes of a row.
-pub(super) enum Claim {
+pub(crate) enum Claim {
     /// The claimer has it: the new lease and generation.
     Won(Durable),
     /// An earlier attempt of the same claim had won.
@@ -100,14 +100,12 @@ impl Rows {
         lease: Lease,
         attempt: Attempt,
     ) -> Claim {
-        if attempt.retried && row.lease.as_ref().is_some_and(|held| held.owner == lease.owner) {
-            return Claim::WonBefore;
-        }
         let seen = if self.has(Flaw::ClaimsLeased) { &Durable { lease: None, ..row.clone() } } else { row };
-        match (seen.claimable(lane, attempt.now), broken) {
-            (false, _) => Claim::Refused,
-            (true, true) => Claim::Unreadable(row.fenced(Some(Due { lane: Lane::Corrupt, at: attempt.now }))),
-            (true, false) => Claim::Won(row.claimed(lease)),
+        match claim(seen, lane, lease, attempt) {
+            Claim::Won(_) if broken => {
+                Claim::Unreadable(row.fenced(Some(Due { lane: Lane::Corrupt, at: attempt.now })))
+            }
+            outcome => outcome,
         }
     }
 
@@ -133,6 +131,14 @@ impl Rows {
         };
         self.writes.push(Write { at: now, kind, key, before: before.cloned(), after: after.clone(), task });
     }
+}
+
+/// What a claim makes of a row that can be read. The model of the lease protocol asks the same.
+pub(crate) fn claim(row: &Durable, lane: Lane, lease: Lease, attempt: Attempt) -> Claim {
+    if attempt.retried && row.lease.as_ref().is_some_and(|held| held.owner == lease.owner) {
+        return Claim::WonBefore;
+    }
+    if row.claimable(lane, attempt.now) { Claim::Won(row.claimed(lease)) } else { Claim::Refused }
 }
 
 /// The verdict on a failed condition, as a store reports it.
