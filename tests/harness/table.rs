@@ -96,16 +96,29 @@ pub struct MeteredTable {
 }
 
 impl MeteredTable {
+    /// The table's name.
+    pub const NAME: &str = "metered";
+
     /// An empty table whose stores read `clock`.
     pub async fn new(clock: Arc<dyn Clock>) -> Self {
+        Self::answering(clock, Mode::Blocking).await
+    }
+
+    /// The same, answered as `mode` says.
+    pub async fn answering(clock: Arc<dyn Clock>, mode: Mode) -> Self {
         let calls = Calls::default();
-        let inner = Engine::in_memory().unwrap().connector(Mode::Blocking);
+        let inner = Engine::in_memory().unwrap().connector(mode);
         let client = engine::client_over(Counted { inner, calls: calls.clone() });
-        schema::create_table(&client, "metered", &SystemClock).await.unwrap();
+        schema::create_table(&client, Self::NAME, &SystemClock).await.unwrap();
         calls.take();
         let costs = Costs::default();
         let table = Self::stores(&client, &clock, &costs);
         Self { table, calls, costs, client, clock }
+    }
+
+    /// The way past the stores, to the table [`MeteredTable::NAME`].
+    pub fn client(&self) -> &Client {
+        &self.client
     }
 
     /// The same table as a process sees it that has just started: nothing is remembered.
@@ -116,7 +129,7 @@ impl MeteredTable {
     fn stores(client: &Client, clock: &Arc<dyn Clock>, costs: &Costs) -> Arc<Table> {
         let costs = costs.clone();
         let observer = Arc::new(move |_: &'static str, write: f64, read: f64| costs.add(write, read));
-        let table = Table::new(client, "metered", Arc::clone(clock), Arc::new(OsRandom));
+        let table = Table::new(client, Self::NAME, Arc::clone(clock), Arc::new(OsRandom));
         Arc::new(table.with_capacity(observer))
     }
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use acceptance::Fleet;
 use acceptance::audit::Version;
 use anyhow::Context;
 use http::{Method, StatusCode};
@@ -13,7 +14,6 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use crate::errands::Errand;
-use crate::servers::submit_tool;
 
 /// How long the gateway may take to answer: longer than it gives itself.
 const ANSWER: Duration = Duration::from_secs(65);
@@ -59,7 +59,7 @@ impl Callers {
 
     /// Submits, and returns the local id.
     pub(crate) async fn submit(&self, errand: &Errand) -> Option<String> {
-        let path = format!("{}/tools/{}", errand.thread, submit_tool(errand.server));
+        let path = format!("{}/tools/{}", errand.thread, Fleet::submit_tool(errand.server));
         let answer = self.call(Method::POST, &path, Some(json!({ "arguments": errand.arguments }))).await;
         let id = answer.as_ref().ok().and_then(|(_, body)| body.get("task_id")?.as_str().map(str::to_owned));
         let mut book = self.book();

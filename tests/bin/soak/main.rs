@@ -13,7 +13,6 @@ mod crew;
 mod errands;
 mod gather;
 mod heard;
-mod servers;
 mod story;
 mod worker;
 

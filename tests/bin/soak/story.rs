@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use acceptance::Fleet;
 use acceptance::audit::{Facts, Verdict};
 use anyhow::Context;
 use aws_sdk_dynamodb::Client;
@@ -26,7 +27,6 @@ use crate::crew::{Crew, Done};
 use crate::errands::{self, Errand};
 use crate::gather;
 use crate::heard::{Heard, Words};
-use crate::servers::Servers;
 use crate::worker::policy;
 
 /// A claim is held this long, so a call to a server may take half of it.
@@ -65,7 +65,7 @@ pub(crate) async fn tell(settings: &Settings) -> anyhow::Result<bool> {
     let errands = errands::draw(settings, &random.fork());
     let threads: BTreeSet<String> = errands.iter().map(|errand| errand.thread.clone()).collect();
     let folder = tempfile::Builder::new().prefix("pudu-soak-").tempdir()?;
-    let servers = Servers::start(settings.servers, folder.path()).await?;
+    let servers = Fleet::start(settings.servers, folder.path()).await?;
     let engine = Engine::open(&folder.path().join("table"))?;
     let access_key = new_key(&OsRandom);
     let endpoint = engine.serve(([127, 0, 0, 1], 0).into(), access_key.clone()).await?;
@@ -95,7 +95,7 @@ pub(crate) async fn tell(settings: &Settings) -> anyhow::Result<bool> {
     ]);
     let mut crew = Crew::start(environment, heard.clone())?;
     crew.endure(settings.rough, &random.fork()).await?;
-    let calls_before = servers.status_calls();
+    let calls_before = servers.answered();
     servers.hang(false);
     let drained = drain(&house, &mut calling).await?;
 
@@ -112,7 +112,7 @@ pub(crate) async fn tell(settings: &Settings) -> anyhow::Result<bool> {
     facts.claimed.clone_from(&words.delivered);
     machine.stop().await;
     endpoint.stop().await;
-    println!("{calls_before} status calls answered in the rough time, {} in all", servers.status_calls());
+    println!("{calls_before} status calls answered in the rough time, {} in all", servers.answered());
     match drained {
         Some(took) => println!("drained {:.1} s after the last kill", took.as_secs_f64()),
         None => println!("not drained within {} s", DRAIN.as_secs()),
