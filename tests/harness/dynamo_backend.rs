@@ -55,6 +55,7 @@ impl Backend for DynamoBackend {
         Stores {
             tasks: table.clone(),
             notes: table.clone(),
+            threads: table.clone(),
             due: table.clone(),
             config: table.clone(),
             catalogs: table,

@@ -35,6 +35,7 @@ pub fn wired_with(
     let ports = Ports {
         tasks: store.clone(),
         notes: store.clone(),
+        threads: store.clone(),
         due: store.clone(),
         config: Arc::new(TableSource::new(store, keys.clone(), Arc::new(clock), random.clone())),
         keys,

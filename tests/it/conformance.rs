@@ -47,6 +47,7 @@ macro_rules! suites {
 suites!(
     task_store,
     note_store,
+    thread_store,
     due_index,
     event_log,
     config_store,

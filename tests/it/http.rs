@@ -6,6 +6,7 @@ mod config;
 mod credentials;
 mod random;
 mod tasks;
+mod threads;
 mod tools;
 
 use tokio::net::TcpListener;

@@ -28,6 +28,11 @@ impl Failure {
         Self::new(StatusCode::UNPROCESSABLE_ENTITY, detail)
     }
 
+    /// A thread that is not there, or is being deleted.
+    pub(crate) fn no_such_thread() -> Self {
+        Self::new(StatusCode::NOT_FOUND, "there is no such thread")
+    }
+
     /// The same words for a task that is not there, of another user or of another thread (reference 8.2).
     pub(crate) fn no_such_task() -> Self {
         Self::new(StatusCode::NOT_FOUND, "this thread has no such task")

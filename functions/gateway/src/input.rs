@@ -7,7 +7,7 @@ use axum::extract::rejection::BytesRejection;
 use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
 use http::StatusCode;
 use http::request::Parts;
-use pudu_domain::{IdempotencyKey, TaskId, ThreadId};
+use pudu_domain::{IdempotencyKey, TaskId, ThreadId, ThreadKey};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
@@ -63,10 +63,26 @@ fn place(error: &serde_json::Error) -> String {
     format!("{what} at line {}, column {}", error.line(), error.column())
 }
 
-/// The thread of the path.
+/// The thread of the path, whatever it is in.
+pub(crate) struct AnyThread(pub(crate) ThreadId);
+
+/// The thread of the path; one that is being deleted is not there.
 pub(crate) struct Thread(pub(crate) ThreadId);
 
 impl FromRequestParts<Gateway> for Thread {
+    type Rejection = Failure;
+
+    async fn from_request_parts(parts: &mut Parts, state: &Gateway) -> Result<Self, Failure> {
+        let AnyThread(thread) = AnyThread::from_request_parts(parts, state).await?;
+        let key = ThreadKey { user: state.user.clone(), thread };
+        if state.threads.is_going(&key).await? {
+            return Err(Failure::no_such_thread());
+        }
+        Ok(Self(key.thread))
+    }
+}
+
+impl FromRequestParts<Gateway> for AnyThread {
     type Rejection = Failure;
 
     async fn from_request_parts(parts: &mut Parts, state: &Gateway) -> Result<Self, Failure> {

@@ -4,12 +4,13 @@ mod config;
 mod events;
 mod health;
 mod tasks;
+mod threads;
 mod tools;
 
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
 use axum::middleware::from_fn_with_state;
-use axum::routing::{get, post};
+use axum::routing::{delete, get, post};
 use http::{Method, StatusCode, Uri};
 
 use crate::error::Failure;
@@ -25,6 +26,7 @@ pub fn router(gateway: Gateway) -> Router {
         .route("/api/mcp/cache/reset", post(tools::reset))
         .route("/api/tools", get(tools::list))
         .route("/api/tools/search", get(tools::search))
+        .route("/api/threads/{thread}", delete(threads::delete))
         .route("/api/threads/{thread}/tools/{name}", post(tools::call))
         .route("/api/threads/{thread}/mcp-tasks", get(tasks::list))
         .route("/api/threads/{thread}/mcp-tasks/{id}", get(tasks::get))

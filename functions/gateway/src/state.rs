@@ -7,6 +7,7 @@ use pudu_app::configs::Configs;
 use pudu_app::limits::Limits;
 use pudu_app::ports::{EventLog, NoteStore};
 use pudu_app::tasks::Tasks;
+use pudu_app::threads::Threads;
 use pudu_app::tools::Tools;
 use pudu_app::wiring::Wiring;
 use pudu_domain::UserId;
@@ -29,6 +30,8 @@ pub struct Gateway {
     pub tools: Tools,
     /// Tasks.
     pub tasks: Tasks,
+    /// Whether they are still there.
+    pub threads: Threads,
     /// Their notifications.
     pub notes: Arc<dyn NoteStore>,
     /// What threads were told.
@@ -58,6 +61,7 @@ impl Gateway {
             limits: tools.limits.clone(),
             tools,
             tasks: wiring.tasks(),
+            threads: wiring.threads(),
             notes,
             events,
             calls: TaskTracker::new(),

@@ -19,6 +19,7 @@ pub mod ports;
 mod schema;
 pub mod settle;
 pub mod tasks;
+pub mod threads;
 pub mod tools;
 pub mod wiring;
 pub mod worker;

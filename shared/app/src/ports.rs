@@ -15,6 +15,7 @@ mod peer_store;
 mod random;
 mod seal_keys;
 mod task_store;
+mod thread_store;
 mod token_store;
 mod vault;
 mod wrapped_keys;
@@ -28,7 +29,7 @@ pub use driver::{
     AnswerError, Cancelled, DriverError, Submission, SubmitError, Submits, Submitted, TaskDriver,
     Unanswerable,
 };
-pub use due_index::{DueIndex, DuePage, Hint, ItemKey, SHARDS};
+pub use due_index::{DueIndex, DuePage, Hint, ItemKey, SHARDS, shards};
 pub use error::StoreError;
 pub use event_log::{DeliveredEvent, EventLog};
 pub use mcp_client::{CallError, CallFault, Judged, Listing, McpClient, RawTool, ToolCall};
@@ -37,6 +38,7 @@ pub use peer_store::{Era, PeerStore};
 pub use random::Random;
 pub use seal_keys::{SealKeyError, SealKeys};
 pub use task_store::{Committed, TaskStore};
+pub use thread_store::{Erased, ThreadStore};
 pub use token_store::{Replaced, TokenKey, TokenPorts, TokenStore};
 pub use vault::Vault;
 pub use wrapped_keys::WrappedKeys;

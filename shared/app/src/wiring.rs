@@ -9,11 +9,14 @@ use crate::configs::Configs;
 use crate::drivers::Drivers;
 use crate::known::Known;
 use crate::limits::Limits;
-use crate::ports::{Clock, ConfigSource, DueIndex, McpClient, NoteStore, Random, SealKeys, TaskStore, Vault};
+use crate::ports::{
+    Clock, ConfigSource, DueIndex, McpClient, NoteStore, Random, SealKeys, TaskStore, ThreadStore, Vault,
+};
 use crate::settle::Settle;
 use crate::tasks::Tasks;
+use crate::threads::Threads;
 use crate::tools::Tools;
-use crate::worker::{Drain, Notifier, Poller};
+use crate::worker::{Deletion, Drain, Notifier, Poller};
 
 /// The ports that the use cases stand on.
 #[derive(Clone)]
@@ -22,6 +25,8 @@ pub struct Ports {
     pub tasks: Arc<dyn TaskStore>,
     /// Notifications.
     pub notes: Arc<dyn NoteStore>,
+    /// Threads.
+    pub threads: Arc<dyn ThreadStore>,
     /// What is due.
     pub due: Arc<dyn DueIndex>,
     /// Where the config is.
@@ -86,6 +91,28 @@ impl Wiring {
         Tasks { settle: self.settle() }
     }
 
+    /// Looks at threads and asks for their deletion.
+    pub fn threads(&self) -> Threads {
+        Threads {
+            store: Arc::clone(&self.ports.threads),
+            client: Arc::new(self.ports.mcp.clone()),
+            clock: Arc::clone(&self.ports.clock),
+            policy: self.policy.clone(),
+        }
+    }
+
+    fn deletion(&self) -> Deletion {
+        Deletion {
+            worker: self.worker.clone(),
+            threads: Arc::clone(&self.ports.threads),
+            notes: Arc::clone(&self.ports.notes),
+            settle: self.settle(),
+            client: Arc::new(self.ports.mcp.clone()),
+            random: Arc::clone(&self.ports.random),
+            limits: self.limits.clone(),
+        }
+    }
+
     /// Calls tools.
     pub fn tools(&self) -> Tools {
         Tools {
@@ -118,6 +145,7 @@ impl Wiring {
             drivers: self.ports.drivers.clone(),
             random: Arc::clone(&self.ports.random),
             limits: self.limits.clone(),
+            deletion: self.deletion(),
         }
     }
 

@@ -59,6 +59,7 @@ pub fn ports(base: Base) -> Result<Ports, BuildError> {
     Ok(Ports {
         tasks: table.clone(),
         notes: table.clone(),
+        threads: table.clone(),
         due: table,
         config,
         keys,

@@ -22,6 +22,8 @@ pub enum Lane {
     Intent,
     /// A notification to deliver.
     Notify,
+    /// A thread to delete.
+    Delete,
     /// A notification given up; waits for an operator.
     Dead,
     /// A row that cannot be decoded; waits for an operator.
@@ -30,8 +32,8 @@ pub enum Lane {
 
 impl Lane {
     /// Every lane.
-    pub const ALL: [Self; 6] =
-        [Self::Poll, Self::Cancel, Self::Intent, Self::Notify, Self::Dead, Self::Corrupt];
+    pub const ALL: [Self; 7] =
+        [Self::Poll, Self::Cancel, Self::Intent, Self::Notify, Self::Delete, Self::Dead, Self::Corrupt];
 
     /// The lane's name in stored keys.
     pub const fn as_str(self) -> &'static str {
@@ -40,6 +42,7 @@ impl Lane {
             Self::Cancel => "cancel",
             Self::Intent => "intent",
             Self::Notify => "notify",
+            Self::Delete => "delete",
             Self::Dead => "dead",
             Self::Corrupt => "corrupt",
         }
@@ -134,6 +137,12 @@ impl Durable {
     pub fn claimable(&self, lane: Lane, now: Timestamp) -> bool {
         let wanted = self.due.is_some_and(|due| due.lane == lane && due.at <= now);
         wanted && self.lease.as_ref().is_none_or(|lease| lease.until < now)
+    }
+
+    /// Whether somebody works on the item or will: it is neither at its end nor left to an operator.
+    pub fn is_live(&self) -> bool {
+        let waits = |due: Due| !matches!(due.lane, Lane::Dead | Lane::Corrupt);
+        self.lease.is_some() || self.due.is_some_and(waits)
     }
 
     /// A new item, born under a lease.

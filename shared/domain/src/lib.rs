@@ -14,6 +14,7 @@ pub mod policy;
 pub mod snapshot;
 pub mod task;
 pub mod text;
+pub mod thread;
 pub mod time;
 pub mod token;
 
@@ -28,5 +29,6 @@ pub use payload::Payload;
 pub use policy::Policy;
 pub use snapshot::{Snapshot, Status};
 pub use task::{Task, TaskSpec};
+pub use thread::Thread;
 pub use time::Timestamp;
 pub use token::Token;

@@ -2,6 +2,7 @@
 //! by the words of a message.
 
 use aws_sdk_dynamodb::error::{BuildError, ProvideErrorMetadata, SdkError};
+use aws_sdk_dynamodb::operation::delete_item::DeleteItemError;
 use aws_sdk_dynamodb::operation::put_item::PutItemError;
 use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
 use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
@@ -46,6 +47,17 @@ pub(crate) trait Conditional {
 }
 
 impl Conditional for PutItemError {
+    fn take_fault(&mut self) -> Option<Fault> {
+        match self {
+            Self::ConditionalCheckFailedException(failed) => {
+                Some(Fault::Condition(vec![Element::Failed(failed.item.take())]))
+            }
+            _ => None,
+        }
+    }
+}
+
+impl Conditional for DeleteItemError {
     fn take_fault(&mut self) -> Option<Fault> {
         match self {
             Self::ConditionalCheckFailedException(failed) => {

@@ -42,6 +42,10 @@ pub(crate) enum When {
     Free(TaskKey),
     /// The thread is not being deleted.
     Open,
+    /// The thread is there, and is not being deleted.
+    Standing,
+    /// What has an owner has this one.
+    OwnedBy(TaskKey),
     /// No version, or a lower one, was delivered.
     Below(u32),
     /// The config pointer names this revision.
@@ -106,6 +110,17 @@ impl When {
             }
             // Nothing new starts in a thread that is being deleted: its rows would outlive it.
             Self::Open => Expression::new("attribute_not_exists(#deleting)").names(&[attr::DELETING]),
+            // The tombstone: over an open thread, and only if there is one.
+            Self::Standing => Expression::new("attribute_exists(#pk) AND attribute_not_exists(#deleting)")
+                .names(&[attr::PK, attr::DELETING]),
+            // A handle or a key that another task took after the owner's time was over is that one's.
+            Self::OwnedBy(task) => {
+                let owner = Key::Task(task.clone());
+                Expression::new("#opk = :opk AND #osk = :osk")
+                    .names(&[attr::OWNER_PK, attr::OWNER_SK])
+                    .value(":opk", AttributeValue::S(owner.pk()))
+                    .value(":osk", AttributeValue::S(owner.sk()))
+            }
             // Nothing is delivered twice, or after a newer version.
             Self::Below(version) => Expression::new("attribute_not_exists(#pk) OR #ver < :ver")
                 .names(&[attr::PK, attr::VERSION])

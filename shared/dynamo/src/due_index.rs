@@ -67,7 +67,8 @@ fn hint(row: &Row) -> Result<Hint, StoreError> {
     let key = match reader.key()? {
         Key::Task(key) => ItemKey::Task(key),
         Key::Note(key) => ItemKey::Note(key),
-        _ => return Err(reader.corrupt(attr::SK, "is neither a task nor a notification")),
+        Key::Thread(key) => ItemKey::Thread(key),
+        _ => return Err(reader.corrupt(attr::SK, "is neither a task nor a notification nor a thread")),
     };
     let server = reader.text_maybe(attr::SERVER)?.map(|tag| ServerTag::stored(tag.to_owned()));
     Ok(Hint { key, server, due_at: reader.time(attr::DUE_AT)? })

@@ -3,11 +3,11 @@
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use pudu_app::ports::{Committed, StoreError};
-use pudu_domain::{Expect, Lane, Lease, TaskId, Verdict};
+use pudu_domain::{Expect, Lane, Lease, Verdict};
 
 use crate::classify::BoxError;
 use crate::item::durable;
-use crate::key::{Key, due_pk, parse_due_pk, shard_of};
+use crate::key::{Key, due_pk, parse_due_pk};
 use crate::retry::{Answer, Failed};
 use crate::row::{Row, attr, number};
 use crate::table::{Table, Updated};
@@ -17,11 +17,11 @@ use crate::write::{Update, When};
 mod tests;
 
 /// Which row, and how it reads.
-pub(crate) struct Claim<'a, T> {
+pub(crate) struct Claim<T> {
     pub(crate) operation: &'static str,
     pub(crate) key: Key,
-    /// Whose hash is the shard.
-    pub(crate) task: &'a TaskId,
+    /// Where the index has it.
+    pub(crate) shard: u8,
     pub(crate) lane: Lane,
     pub(crate) lease: Lease,
     pub(crate) decode: fn(&Row) -> Result<T, StoreError>,
@@ -30,8 +30,8 @@ pub(crate) struct Claim<'a, T> {
 impl Table {
     /// Takes the row, or none if it may not be taken. It touches neither `due_pk` nor `due_at`, so the index is not
     /// written: that keeps a poll at 4 write units.
-    pub(crate) async fn claim_row<T: Send>(&self, claim: Claim<'_, T>) -> Result<Option<T>, StoreError> {
-        let lane = due_pk(claim.lane, shard_of(claim.task));
+    pub(crate) async fn claim_row<T: Send>(&self, claim: Claim<T>) -> Result<Option<T>, StoreError> {
+        let lane = due_pk(claim.lane, claim.shard);
         let owner = claim.lease.owner.as_str().to_owned();
         let update = Update {
             key: claim.key.clone(),
@@ -57,7 +57,7 @@ impl Table {
             Ok(item) => Ok(Some(item)),
             Err(corrupt) => {
                 let fence = "SET #due_pk = :corrupt, #due_at = :at, #gen = #gen + :one REMOVE #lo, #lu";
-                self.quarantine(claim.key, claim.task, fence, When::ClaimedBy { owner }).await?;
+                self.quarantine(claim.key, claim.shard, fence, When::ClaimedBy { owner }).await?;
                 Err(corrupt)
             }
         }
@@ -66,7 +66,7 @@ impl Table {
     /// The condition held, but the row has no generation to raise: it can never be claimed, so it is put away unclaimed.
     async fn put_away_unfit<T>(
         &self,
-        claim: Claim<'_, T>,
+        claim: Claim<T>,
         lane: String,
         source: BoxError,
     ) -> Result<Option<T>, StoreError> {
@@ -75,23 +75,17 @@ impl Table {
             return Err(StoreError::Refused { operation: claim.operation, source });
         };
         let fence = "SET #due_pk = :corrupt, #due_at = :at REMOVE #lo, #lu";
-        self.quarantine(claim.key, claim.task, fence, When::WaitingIn { due_pk: lane }).await?;
+        self.quarantine(claim.key, claim.shard, fence, When::WaitingIn { due_pk: lane }).await?;
         Err(corrupt)
     }
 
     /// Moves a row that does not decode to lane `corrupt`, where an operator finds it. Names only lane, due time, lease
     /// and generation: whatever else the row holds is evidence.
-    async fn quarantine(
-        &self,
-        key: Key,
-        task: &TaskId,
-        set: &'static str,
-        when: When,
-    ) -> Result<(), StoreError> {
+    async fn quarantine(&self, key: Key, shard: u8, set: &'static str, when: When) -> Result<(), StoreError> {
         const OPERATION: &str = "quarantine";
         let raises = matches!(when, When::ClaimedBy { .. });
         let mut values = vec![
-            (":corrupt", AttributeValue::S(due_pk(Lane::Corrupt, shard_of(task)))),
+            (":corrupt", AttributeValue::S(due_pk(Lane::Corrupt, shard))),
             (":at", number(self.clock.now().as_millis())),
         ];
         let mut names = vec![attr::DUE_PK, attr::DUE_AT, attr::LEASE_OWNER, attr::LEASE_UNTIL];

@@ -17,6 +17,10 @@ mod tests;
 pub const TASKS: &str = "task#";
 /// The beginning of the sort keys of a thread's events.
 pub const EVENTS: &str = "event#";
+/// The beginning of the sort keys of a thread's notifications.
+pub const NOTES: &str = "note#";
+/// The shard of every thread that is being deleted.
+pub const THREAD_SHARD: u8 = 0;
 /// The beginning of the partition keys of what servers listed.
 const CATALOGUES: &str = "catalog#";
 /// Digits of a content's digest in the key of its part: enough that no two contents meet.
@@ -172,7 +176,7 @@ impl Key {
             Self::Task(key) => format!("{TASKS}{}", id(&key.id)),
             Self::Spec(key) => format!("{TASKS}{}#spec", id(&key.id)),
             Self::Payload(key) => format!("result#{}", id(&key.id)),
-            Self::Note(key) => format!("note#{}#{:010}", id(&key.task.id), key.version),
+            Self::Note(key) => format!("{NOTES}{}#{:010}", id(&key.task.id), key.version),
             Self::Event(key) => format!("{EVENTS}{}#{:010}", id(&key.task.id), key.version),
             Self::Notified(key) => format!("notified#{}", id(&key.id)),
             Self::Thread(_) => "thread".to_owned(),

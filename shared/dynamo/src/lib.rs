@@ -25,6 +25,7 @@ mod row;
 mod spec_cache;
 mod table;
 mod task_store;
+mod thread_store;
 mod token_store;
 mod wrapped_keys;
 

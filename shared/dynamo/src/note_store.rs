@@ -8,7 +8,7 @@ use pudu_domain::{Lane, Lease, Note};
 use crate::body::EncodeError;
 use crate::durable_row::{Claim, judge};
 use crate::item::{event, note};
-use crate::key::Key;
+use crate::key::{Key, shard_of};
 use crate::retry::Answer;
 use crate::table::Table;
 use crate::write::{When, Write};
@@ -38,7 +38,7 @@ impl NoteStore for Table {
         self.claim_row(Claim {
             operation: "claim_note",
             key: Key::Note(key.clone()),
-            task: &key.task.id,
+            shard: shard_of(&key.task.id),
             lane,
             lease,
             decode: note::decode,

@@ -5,15 +5,15 @@ use proptest::option::of;
 use proptest::prelude::*;
 use pudu_app::ports::{NoteKey, RawTool, Revision, StoredListing, TokenKey};
 use pudu_domain::event::Fingerprint;
-use pudu_domain::note;
 use pudu_domain::snapshot::Artifact;
 use pudu_domain::task::{Attention, Cancel, Delivery, Outcome, Phase, Repeatable, State, Tracking};
 use pudu_domain::text::Snippet;
 use pudu_domain::token::{Access, Rejections, Sealed, Trouble};
 use pudu_domain::{
     Due, Durable, Event, Generation, Lane, Lease, Note, Owner, Payload, RemoteTaskId, ServerName, ServerTag,
-    Status, Task, TaskId, TaskKey, TaskName, TaskSpec, ThreadId, ThreadKey, Timestamp, Token, UserId,
+    Status, Task, TaskId, TaskKey, TaskName, TaskSpec, Thread, ThreadId, ThreadKey, Timestamp, Token, UserId,
 };
+use pudu_domain::{note, thread};
 use serde_json::{Map, Value};
 
 use crate::key::Key;
@@ -93,6 +93,7 @@ pub(crate) fn key() -> impl Strategy<Value = Key> {
         handle.prop_map(|(thread, server, identity, remote)| {
             Key::handle(&thread.user, &server, &identity, &RemoteTaskId::parse(remote).unwrap())
         }),
+        (thread_key(), "[0-9a-f]{64}").prop_map(|(thread, digest)| Key::Idempotency { thread, digest }),
         "[0-9a-f]{64}".prop_map(Key::Peer),
         token_key().prop_map(|key| Key::token(&key)),
         Just(Key::Pointer),
@@ -252,11 +253,26 @@ pub(crate) fn note() -> impl Strategy<Value = Note> {
     )
 }
 
+pub(crate) fn thread() -> impl Strategy<Value = Thread> {
+    let going = (time(), any::<u32>(), durable())
+        .prop_map(|(since, looks, durable)| (thread::State::Deleting { since, looks }, durable));
+    let state = prop_oneof![Just((thread::State::Open, Durable::default())), going];
+    (thread_key(), time(), state).prop_map(|(key, created_at, (state, durable))| Thread {
+        key,
+        created_at,
+        state,
+        durable,
+    })
+}
+
+pub(crate) fn repeatable() -> impl Strategy<Value = Repeatable> {
+    ("[0-9a-f]{64}", "[0-9a-f]{64}").prop_map(|(key, request)| Repeatable { key, request })
+}
+
 pub(crate) fn spec() -> impl Strategy<Value = TaskSpec> {
     let name = "\\PC{0,100}x".prop_map(|text| TaskName::parse(text).unwrap());
     let remote = "\\PC{0,100}x".prop_map(|text| RemoteTaskId::parse(text).unwrap());
-    let repeatable = ("[0-9a-f]{64}", "[0-9a-f]{64}").prop_map(|(key, request)| Repeatable { key, request });
-    (name, server_name(), "\\PC{0,100}", "\\PC{0,20}", json(), of(remote), of(repeatable)).prop_map(
+    (name, server_name(), "\\PC{0,100}", "\\PC{0,20}", json(), of(remote), of(repeatable())).prop_map(
         |(name, server, identity, driver, driver_data, remote, repeatable)| TaskSpec {
             name,
             server,

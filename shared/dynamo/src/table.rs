@@ -19,7 +19,7 @@ use crate::key::Key;
 use crate::retry::{Answer, Retries};
 use crate::row::{Reader, Row, is_over, key_of};
 use crate::spec_cache::SpecCache;
-use crate::write::{Update, Write, old_image};
+use crate::write::{Update, When, Write, old_image};
 
 /// The table, behind every store port. Clones share the client and the cache.
 #[derive(Clone)]
@@ -191,24 +191,37 @@ impl Table {
                 })
                 .await
             }
-            [Write::Delete(key)] => {
-                self.run(operation, |_| async move {
-                    let output = self
-                        .client
-                        .delete_item()
-                        .table_name(&*self.name)
-                        .set_key(Some(key_of(key)))
-                        .set_return_consumed_capacity(self.meter.wanted())
-                        .send()
-                        .await
-                        .map_err(fault)?;
-                    self.meter.wrote(operation, output.consumed_capacity.as_slice());
-                    Ok(())
-                })
-                .await
-            }
+            [Write::Delete(key)] => self.remove(operation, &key_of(key), &When::Always).await,
             _ => self.transact(operation, writes).await,
         }
+    }
+
+    /// Removes the row at `key`, two attributes, under a condition. Any row: what is removed need not read.
+    pub(crate) async fn remove(
+        &self,
+        operation: &'static str,
+        key: &Row,
+        when: &When,
+    ) -> Result<Answer<()>, StoreError> {
+        self.run(operation, |now| async move {
+            let condition = when.at(now);
+            let output = self
+                .client
+                .delete_item()
+                .table_name(&*self.name)
+                .set_key(Some(key.clone()))
+                .set_expression_attribute_names(condition.as_ref().and_then(Expression::name_map))
+                .set_expression_attribute_values(condition.as_ref().and_then(Expression::value_map))
+                .set_return_values_on_condition_check_failure(condition.as_ref().map(|_| old_image()))
+                .set_condition_expression(condition.map(|condition| condition.text))
+                .set_return_consumed_capacity(self.meter.wanted())
+                .send()
+                .await
+                .map_err(write_fault)?;
+            self.meter.wrote(operation, output.consumed_capacity.as_slice());
+            Ok(())
+        })
+        .await
     }
 
     /// A transaction. Each attempt has a token of its own, which the SDK makes: one that stayed the same would be refused

@@ -10,7 +10,7 @@ use crate::body::EncodeError;
 use crate::condition::Expression;
 use crate::durable_row::{Claim, judge};
 use crate::item::{handle, idempotency, note, payload, spec, task, thread};
-use crate::key::{AFTER_TASKS, Key, TASKS, thread_pk};
+use crate::key::{AFTER_TASKS, Key, TASKS, shard_of, thread_pk};
 use crate::retry::{Answer, Failed};
 use crate::row::{Row, attr, ending};
 use crate::table::Table;
@@ -107,7 +107,7 @@ impl TaskStore for Table {
         self.claim_row(Claim {
             operation: "claim_task",
             key: Key::Task(key.clone()),
-            task: &key.id,
+            shard: shard_of(&key.id),
             lane,
             lease,
             decode: task::decode,

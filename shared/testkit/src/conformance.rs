@@ -19,6 +19,7 @@ mod notes;
 mod peers;
 mod repeatable;
 mod retention;
+mod threads;
 mod tokens;
 mod wrapped_keys;
 
@@ -31,8 +32,8 @@ use async_trait::async_trait;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use pudu_app::ports::{
-    CatalogStore, ConfigStore, DueIndex, EventLog, NoteKey, NoteStore, PeerStore, TaskStore, TokenStore,
-    WrappedKeys,
+    CatalogStore, ConfigStore, DueIndex, EventLog, NoteKey, NoteStore, PeerStore, TaskStore, ThreadStore,
+    TokenStore, WrappedKeys,
 };
 use pudu_domain::TaskKey;
 
@@ -52,6 +53,8 @@ pub struct World {
     pub tasks: Arc<dyn TaskStore>,
     /// Notifications.
     pub notes: Arc<dyn NoteStore>,
+    /// Threads.
+    pub threads: Arc<dyn ThreadStore>,
     /// The due index.
     pub due: Arc<dyn DueIndex>,
     /// Delivered events.
@@ -102,7 +105,7 @@ pub struct Suite {
 }
 
 /// Every suite.
-pub const SUITES: [Suite; 9] = [
+pub const SUITES: [Suite; 10] = [
     Suite {
         port: "task_store",
         parts: &[
@@ -118,6 +121,7 @@ pub const SUITES: [Suite; 9] = [
         ],
     },
     Suite { port: "note_store", parts: &[notes::CASES, corrupt::NOTE_CASES] },
+    Suite { port: "thread_store", parts: &[threads::CASES, threads::ERASURES] },
     Suite { port: "due_index", parts: &[due::CASES] },
     Suite { port: "event_log", parts: &[events::CASES] },
     Suite { port: "config_store", parts: &[configs::CASES] },
@@ -176,6 +180,7 @@ pub fn fake_world(flaw: Option<Flaw>) -> World {
     World {
         tasks: store.clone(),
         notes: store.clone(),
+        threads: store.clone(),
         due: store.clone(),
         events: store.clone(),
         config: store.clone(),

@@ -11,6 +11,7 @@ mod notes;
 mod peers;
 pub(crate) mod rows;
 mod tasks;
+mod threads;
 mod tokens;
 mod wrapped_keys;
 
@@ -20,8 +21,8 @@ use std::time::Duration;
 
 use pudu_app::ports::{Clock, DeliveredEvent, ItemKey, NoteKey, Revision, StoreError, TokenKey};
 use pudu_domain::{
-    Durable, Note, Payload, RemoteTaskId, ServerName, Task, TaskKey, TaskSpec, ThreadKey, Timestamp, Token,
-    UserId,
+    Durable, Note, Payload, RemoteTaskId, ServerName, Task, TaskKey, TaskSpec, Thread, ThreadKey, Timestamp,
+    Token, UserId,
 };
 
 use crate::clock::ManualClock;
@@ -151,6 +152,11 @@ impl FakeTable {
     /// One task.
     pub fn task(&self, key: &TaskKey) -> Option<StoredTask> {
         lock(&self.0).tasks.get(key).map(|row| row.stored.clone())
+    }
+
+    /// Every thread.
+    pub fn threads(&self) -> Vec<Thread> {
+        lock(&self.0).threads.values().cloned().collect()
     }
 
     /// Every notification.

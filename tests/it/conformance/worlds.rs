@@ -36,6 +36,7 @@ pub(super) async fn world(client: Client, name: String, keep: Arc<dyn Any + Send
     World {
         tasks: table.clone(),
         notes: table.clone(),
+        threads: table.clone(),
         due: table.clone(),
         events: table.clone(),
         config: table.clone(),

@@ -1,12 +1,21 @@
 //! What is due: hints from a sparse, sharded index that may be seconds old. The truth is the row, asked by the claim.
 
 use async_trait::async_trait;
-use pudu_domain::{Lane, ServerTag, TaskKey, Timestamp};
+use pudu_domain::{Lane, ServerTag, TaskKey, ThreadKey, Timestamp};
 
 use super::{NoteKey, StoreError};
 
 /// Shards of the due index; a constant of the stored format, so that no index partition is hot.
 pub const SHARDS: u8 = 16;
+
+/// The shards of a lane, from 0. Deletions are rare: looking for them in as many places as for tasks would cost every pass more
+/// than they do.
+pub const fn shards(lane: Lane) -> u8 {
+    match lane {
+        Lane::Delete => 1,
+        Lane::Poll | Lane::Cancel | Lane::Intent | Lane::Notify | Lane::Dead | Lane::Corrupt => SHARDS,
+    }
+}
 
 /// What a hint points at.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -15,6 +24,8 @@ pub enum ItemKey {
     Task(TaskKey),
     /// A notification.
     Note(NoteKey),
+    /// A thread that is being deleted.
+    Thread(ThreadKey),
 }
 
 /// One row of the index.

@@ -17,7 +17,7 @@ use super::queue::{Found, Queue};
 use crate::chain::Chain;
 use crate::deadline::Deadline;
 use crate::limits::Limits;
-use crate::ports::{Clock, DueIndex, DuePage, ItemKey, SHARDS, StoreError};
+use crate::ports::{Clock, DueIndex, DuePage, ItemKey, SHARDS, StoreError, shards};
 
 /// Index rows per page.
 const PAGE: usize = 100;
@@ -233,7 +233,8 @@ impl Drain {
         queue.prune(self.clock.now());
         for (rank, lane) in work.lanes().iter().enumerate() {
             let now = self.clock.now();
-            let shards = (0..SHARDS).map(|offset| (first_shard + offset) % SHARDS);
+            let of_lane = shards(*lane);
+            let shards = (0..of_lane).map(|offset| (first_shard + offset) % of_lane);
             let first_pages =
                 join_all(shards.map(async |shard| (shard, self.page(*lane, shard, now, None).await)));
             for (shard, page) in first_pages.await {

@@ -1,4 +1,5 @@
-//! The task-poller: asks servers how tasks are, asks them to cancel, and ends submissions whose submitter never came back.
+//! The task-poller: asks servers how tasks are, asks them to cancel, ends submissions whose submitter never came back, and deletes
+//! threads.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,6 +11,7 @@ use pudu_domain::{
     Lane, Lease, RemoteTaskId, Snapshot, Task, TaskId, TaskKey, TaskSpec, ThreadKey, Timestamp,
 };
 
+use super::deletion::Deletion;
 use super::drain::{Ran, Work};
 use crate::chain::Chain;
 use crate::configs::{Configs, Unreachable};
@@ -19,7 +21,7 @@ use crate::limits::Limits;
 use crate::ports::{Caller, Cancelled, Committed, DriverError, ItemKey, Random, StoreError, TaskDriver};
 use crate::settle::{Settle, Settled};
 
-/// Serves the cancel, poll and intent lanes.
+/// Serves the cancel, poll, intent and delete lanes.
 #[derive(Clone)]
 pub struct Poller {
     /// Who claims; a name for this process.
@@ -34,6 +36,8 @@ pub struct Poller {
     pub random: Arc<dyn Random>,
     /// Lease and permits.
     pub limits: Limits,
+    /// Deletes threads.
+    pub deletion: Deletion,
 }
 
 /// What a task needs for a call, or why there is none today.
@@ -58,11 +62,15 @@ struct GiveBack(String);
 #[async_trait]
 impl Work for Poller {
     fn lanes(&self) -> &'static [Lane] {
-        &[Lane::Cancel, Lane::Poll, Lane::Intent]
+        &[Lane::Cancel, Lane::Poll, Lane::Intent, Lane::Delete]
     }
 
     async fn run(&self, lane: Lane, key: &ItemKey, deadline: Deadline) -> Ran {
-        let ItemKey::Task(key) = key else { return Ran::Refused };
+        let key = match key {
+            ItemKey::Task(key) => key,
+            ItemKey::Thread(key) => return self.deletion.run(key, deadline).await,
+            ItemKey::Note(_) => return Ran::Refused,
+        };
         match self.work(lane, key, deadline).await {
             Ok(ran) => ran,
             Err(error) => {

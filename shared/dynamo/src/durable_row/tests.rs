@@ -6,8 +6,11 @@ use pudu_app::ports::TaskStore;
 use pudu_domain::{Owner, Task, TaskKey, ThreadId, ThreadKey, Timestamp, UserId};
 use serde_json::{Value, json};
 
+use pudu_domain::TaskId;
+
 use super::*;
 use crate::captured::Captured;
+use crate::key::shard_of;
 use crate::row::key_of;
 use crate::scripted::{Script, Step, condition_failed, done, error, wire};
 

@@ -19,11 +19,14 @@ pub(crate) fn claim_room(durable: &Durable) -> usize {
     LEASE_BYTES.saturating_sub(has) + 1
 }
 
+/// For what belongs to a task: its id is the shard.
 pub(crate) fn encode(writer: Writer, durable: &Durable, task: &TaskId) -> Writer {
+    encode_in(writer, durable, shard_of(task))
+}
+
+pub(crate) fn encode_in(writer: Writer, durable: &Durable, shard: u8) -> Writer {
     writer
-        .maybe(durable.due, |w, due| {
-            w.text(attr::DUE_PK, due_pk(due.lane, shard_of(task))).time(attr::DUE_AT, due.at)
-        })
+        .maybe(durable.due, |w, due| w.text(attr::DUE_PK, due_pk(due.lane, shard)).time(attr::DUE_AT, due.at))
         .maybe(durable.lease.as_ref(), |w, lease| {
             w.text(attr::LEASE_OWNER, lease.owner.as_str()).time(attr::LEASE_UNTIL, lease.until)
         })

@@ -19,6 +19,26 @@ const REMOTE: &str = "remote";
 /// The digest of the caller's key.
 const REPEAT_KEY: &str = "ik";
 
+/// The attributes that name rows outside of the thread: the remote handle's and the caller's key's.
+pub(crate) const OWNED: [&str; 4] = [SERVER, IDENTITY, REMOTE, REPEAT_KEY];
+
+/// Those rows, as far as the spec can be read: what it does not name is not known.
+pub(crate) fn owned(row: &Row, task: &TaskKey) -> Vec<Key> {
+    let reader = Reader::unversioned(ITEM, row);
+    let text = |name| reader.text_maybe(name).ok().flatten();
+    let remote = text(REMOTE).and_then(|text| RemoteTaskId::parse(text).ok());
+    let server = text(SERVER).and_then(|text| ServerName::parse(text).ok());
+    let handle = match (server, text(IDENTITY), remote) {
+        (Some(server), Some(identity), Some(remote)) => {
+            Some(Key::handle(&task.thread.user, &server, identity, &remote))
+        }
+        _ => None,
+    };
+    let repeatable = text(REPEAT_KEY)
+        .map(|digest| Key::Idempotency { thread: task.thread.clone(), digest: digest.to_owned() });
+    handle.into_iter().chain(repeatable).collect()
+}
+
 pub(crate) fn encode(task: &TaskKey, spec: &TaskSpec) -> Result<Row, EncodeError> {
     let data = body::encode(ITEM, &spec.driver_data)?;
     Ok(Writer::new(&Key::Spec(task.clone()))

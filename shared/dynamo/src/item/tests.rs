@@ -10,7 +10,8 @@ use pudu_domain::{
 
 use super::parts::Content;
 use super::*;
-use crate::row::{Reader, Row, attr, number, size};
+use crate::key::Key;
+use crate::row::{Reader, Row, attr, key_of, number, size};
 use crate::schema::TTL;
 use crate::strategies as any_of;
 
@@ -35,6 +36,12 @@ fn eras_are_stored_as_words_and_read_back() {
 }
 
 const NOW: Timestamp = Timestamp::from_millis(1_793_491_200_000);
+
+/// The keys of a row.
+fn address(mut row: Row) -> Row {
+    row.retain(|name, _| [attr::PK, attr::SK].contains(&name.as_str()));
+    row
+}
 
 fn bytes<'a>(row: &'a Row, item: &'static str) -> &'a [u8] {
     parts::bytes(Reader::new(item, row).unwrap()).unwrap()
@@ -203,6 +210,27 @@ proptest! {
     #[test]
     fn a_spec_reads_back(key in any_of::task_key(), spec in any_of::spec()) {
         prop_assert_eq!(spec::decode(&spec::encode(&key, &spec).unwrap()).unwrap(), spec);
+    }
+
+    #[test]
+    fn a_thread_reads_back(thread in any_of::thread()) {
+        prop_assert_eq!(thread::decode(&thread::encode(&thread)).unwrap(), thread);
+    }
+
+    #[test]
+    fn the_owner_of_a_callers_key_reads_back(key in any_of::task_key(), repeatable in any_of::repeatable()) {
+        let read = idempotency::decode(&idempotency::encode(&key, &repeatable)).unwrap();
+        prop_assert_eq!(read, (key, repeatable.request));
+    }
+
+    #[test]
+    fn a_spec_names_the_rows_that_belong_to_its_task(key in any_of::task_key(), spec in any_of::spec()) {
+        let named = spec::owned(&spec::encode(&key, &spec).unwrap(), &key);
+        let remote = spec.remote.as_ref();
+        let handle = remote.map(|remote| Key::handle(&key.thread.user, &spec.server, &spec.identity, remote));
+        let repeatable = spec.repeatable.map(|repeatable| idempotency::encode(&key, &repeatable));
+        let expected: Vec<Row> = handle.iter().map(key_of).chain(repeatable.map(address)).collect();
+        prop_assert_eq!(named.iter().map(key_of).collect::<Vec<_>>(), expected);
     }
 
     #[test]

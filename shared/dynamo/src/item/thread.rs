@@ -1,13 +1,20 @@
 //! A thread: it exists from its first task on.
 
-use pudu_domain::{ThreadKey, Timestamp};
+use pudu_app::ports::StoreError;
+use pudu_domain::thread::State;
+use pudu_domain::{Durable, Thread, ThreadKey, Timestamp};
 
-use crate::key::Key;
-use crate::row::{FORMAT, attr, number};
+use super::durable;
+use crate::key::{Key, THREAD_SHARD};
+use crate::row::{FORMAT, Reader, Row, Writer, attr, number};
 use crate::write::{Update, When, Write};
 
-/// Makes the thread if there is none, and refuses one that is being deleted. An update and not a put: the row will carry
-/// more than this.
+pub(crate) const ITEM: &str = "thread";
+
+const LOOKS: &str = "looks";
+
+/// Makes the thread if there is none, and refuses one that is being deleted. An update and not a put: a thread that is there
+/// keeps what it has.
 pub(crate) fn touch(thread: &ThreadKey, at: Timestamp) -> Write {
     Write::Update(Update {
         key: Key::Thread(thread.clone()),
@@ -16,4 +23,29 @@ pub(crate) fn touch(thread: &ThreadKey, at: Timestamp) -> Write {
         values: vec![(":ct", number(at.as_millis())), (":v", number(FORMAT))],
         when: When::Open,
     })
+}
+
+/// The row of a thread that is being deleted; an open one's is made by [`touch`] and has no lane, lease or generation.
+pub(crate) fn encode(thread: &Thread) -> Row {
+    let writer = Writer::new(&Key::Thread(thread.key.clone())).time(attr::CREATED_AT, thread.created_at);
+    match thread.state {
+        State::Open => writer.row(),
+        State::Deleting { since, looks } => {
+            let writer = writer.time(attr::DELETING, since).number(LOOKS, looks);
+            durable::encode_in(writer, &thread.durable, THREAD_SHARD).row()
+        }
+    }
+}
+
+pub(crate) fn decode(row: &Row) -> Result<Thread, StoreError> {
+    let reader = Reader::new(ITEM, row)?;
+    let Key::Thread(key) = reader.key()? else {
+        return Err(reader.corrupt(attr::SK, "is not the key of a thread"));
+    };
+    let created_at = reader.time(attr::CREATED_AT)?;
+    let (state, durable) = match reader.time_maybe(attr::DELETING)? {
+        None => (State::Open, Durable::default()),
+        Some(since) => (State::Deleting { since, looks: reader.number(LOOKS)? }, durable::decode(reader)?),
+    };
+    Ok(Thread { key, created_at, state, durable })
 }

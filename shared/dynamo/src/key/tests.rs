@@ -30,6 +30,11 @@ fn the_keys_are_those_of_the_table_in_the_design() {
         (Key::Notified(task), pk.to_owned(), format!("notified#{id}")),
         (Key::Thread(thread()), pk.to_owned(), "thread".to_owned()),
         (handle, format!("remote#local%3Adefault#a%20b#http%20x#{sha}"), "-".to_owned()),
+        (
+            Key::Idempotency { thread: thread(), digest: digest.clone() },
+            format!("idem#local%3Adefault#t-1#{digest}"),
+            "-".to_owned(),
+        ),
         (Key::Peer(digest.clone()), format!("peer#{digest}"), "-".to_owned()),
         (Key::Pointer, "config".to_owned(), "current".to_owned()),
         (Key::WrappedKey, "config".to_owned(), "seal".to_owned()),

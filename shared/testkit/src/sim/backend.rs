@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use pudu_app::ports::{CatalogStore, Clock, ConfigStore, DeliveredEvent, DueIndex, NoteStore, TaskStore};
+use pudu_app::ports::{
+    CatalogStore, Clock, ConfigStore, DeliveredEvent, DueIndex, NoteStore, TaskStore, ThreadStore,
+};
 use pudu_domain::{Note, TaskKey, ThreadKey};
 
 use crate::gate::Gate;
@@ -16,6 +18,8 @@ pub struct Stores {
     pub tasks: Arc<dyn TaskStore>,
     /// Notifications.
     pub notes: Arc<dyn NoteStore>,
+    /// Threads.
+    pub threads: Arc<dyn ThreadStore>,
     /// What is due.
     pub due: Arc<dyn DueIndex>,
     /// The config.
@@ -62,7 +66,14 @@ impl Backend for FakeBackend {
         if let Some(mutant) = self.mutant {
             (tasks, notes) = (mutant.tasks(tasks), mutant.notes(notes));
         }
-        Stores { tasks, notes, due: store.clone(), config: store.clone(), catalogs: store }
+        Stores {
+            tasks,
+            notes,
+            threads: store.clone(),
+            due: store.clone(),
+            config: store.clone(),
+            catalogs: store,
+        }
     }
 
     async fn seen(&self, _: &[TaskKey]) -> Result<Seen, String> {

@@ -223,7 +223,7 @@ fn nothing_stale_is_delivered(seen: &Seen, found: &mut Findings) {
                 });
                 fresh.insert(key, needs && newest.get(&key.task) == Some(&key.version));
             }
-            ItemKey::Note(_) => {}
+            ItemKey::Note(_) | ItemKey::Thread(_) => {}
         }
     }
     for key in &delivered {

@@ -73,6 +73,7 @@ impl<B: Backend> World<B> {
         let ports = Ports {
             tasks: stores.tasks,
             notes: stores.notes,
+            threads: stores.threads,
             due: stores.due,
             config: Arc::new(config),
             keys,

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use pudu_app::ports::{Clock, DueIndex, DuePage, Hint, ItemKey, SHARDS, StoreError};
+use pudu_app::ports::{Clock, DueIndex, DuePage, Hint, ItemKey, SHARDS, StoreError, shards};
 use pudu_domain::{Lane, Timestamp};
 
 use super::FakeStore;
@@ -47,7 +47,7 @@ impl Index {
                 self.rows.remove(&place);
             }
             if let Some((lane, hint)) = hint {
-                let place = (lane, shard(&address), hint.due_at, address.clone());
+                let place = (lane, shard(&address) % shards(lane), hint.due_at, address.clone());
                 self.places.insert(address, place.clone());
                 self.rows.insert(place, hint);
             }
@@ -93,6 +93,7 @@ fn address(key: &ItemKey) -> String {
     let (kind, task, version) = match key {
         ItemKey::Task(task) => ("task", task, 0),
         ItemKey::Note(note) => ("note", &note.task, note.version),
+        ItemKey::Thread(thread) => return format!("thread#{}#{}", thread.user, thread.thread),
     };
     format!("{kind}#{}#{}#{}#{version:08}", task.thread.user, task.thread.thread, task.id)
 }

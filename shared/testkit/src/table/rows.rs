@@ -6,7 +6,7 @@ use pudu_app::ports::{
     Committed, DeliveredEvent, Era, Hint, ItemKey, NoteKey, Revision, StoreError, StoredListing, TokenKey,
 };
 use pudu_domain::{
-    Due, Durable, Expect, Lane, Lease, Note, ServerTag, TaskKey, ThreadKey, Timestamp, Token, Verdict,
+    Due, Durable, Expect, Lane, Lease, Note, ServerTag, TaskKey, Thread, ThreadKey, Timestamp, Token, Verdict,
 };
 
 use super::index::Index;
@@ -31,6 +31,7 @@ pub(super) struct Rows {
     /// Which task a caller's key stands for, with the digest of what it asked for.
     pub(super) repeatable: BTreeMap<(ThreadKey, String), (TaskKey, String)>,
     pub(super) notes: BTreeMap<NoteKey, NoteRow>,
+    pub(super) threads: BTreeMap<ThreadKey, Thread>,
     pub(super) events: BTreeMap<ThreadKey, Vec<DeliveredEvent>>,
     /// The addresses of the delivered events.
     pub(super) delivered: Delivered,
@@ -73,6 +74,7 @@ impl Rows {
             handles: BTreeMap::new(),
             repeatable: BTreeMap::new(),
             notes: BTreeMap::new(),
+            threads: BTreeMap::new(),
             events: BTreeMap::new(),
             delivered: BTreeSet::new(),
             notified: BTreeMap::new(),
@@ -127,7 +129,7 @@ impl Rows {
         }
         let task = match &key {
             ItemKey::Task(task) => self.tasks.get(task).map(|row| Box::new(row.stored.task.clone())),
-            ItemKey::Note(_) => None,
+            ItemKey::Note(_) | ItemKey::Thread(_) => None,
         };
         self.writes.push(Write { at: now, kind, key, before: before.cloned(), after: after.clone(), task });
     }

@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use pudu_app::ports::{Committed, ItemKey, NoteKey, StoreError, TaskStore};
 use pudu_domain::task::{Change, PayloadWrite};
-use pudu_domain::{Lane, Lease, Payload, Task, TaskId, TaskKey, TaskSpec, ThreadKey, Timestamp};
+use pudu_domain::{Expect, Lane, Lease, Payload, Task, TaskId, TaskKey, TaskSpec, ThreadKey, Timestamp};
 
 use super::rows::{Claim, NoteRow, Rows, TaskRow, judged, kind_of, unreadable};
 use super::{Attempt, FakeStore, Flaw, Handle, StoredTask, Wrote};
@@ -58,6 +58,11 @@ impl Rows {
         if !change.expect.holds(before.as_ref(), attempt.now) {
             return Ok(judged(&change.expect, before.as_ref(), attempt));
         }
+        let thread = self.thread_for(&key.thread, change.task.created_at);
+        let birth = matches!(change.expect, Expect::Absent { .. });
+        if birth && thread.is_going() {
+            return Ok(Committed::ThreadGone);
+        }
         let handle = change.spec.as_ref().and_then(|spec| handle_of(key, spec));
         if let Some(owner) = handle.as_ref().and_then(|handle| self.handles.get(handle))
             && owner != key
@@ -92,6 +97,9 @@ impl Rows {
             self.handles.insert(handle, key.clone());
         }
         self.repeatable.extend(repeatable);
+        if birth {
+            self.threads.insert(key.thread.clone(), thread);
+        }
         let (kind, server) = (kind_of(&change.expect), Some(&change.task.server));
         self.wrote(
             kind,
