@@ -89,6 +89,7 @@ fn calls(scenario: &str, listing: &Listing, given: &Value) -> Vec<ToolCall> {
         tool: tool.name.clone(),
         arguments,
         definition: Some(Arc::new(tool.definition.clone())),
+        tasks: None,
     };
     let named = |name: &str| listing.tools.iter().find(|tool| tool.name == name);
     match scenario {

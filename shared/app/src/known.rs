@@ -12,7 +12,7 @@ use tokio::time::Instant;
 
 use crate::changes::ListChanges;
 use crate::listings::{ListedTool, Listings};
-use crate::ports::{CallError, CallFault, Caller, CatalogStore, Clock, Judged, Listing, McpClient, ToolCall};
+use crate::ports::{CallError, CallFault, Caller, CatalogStore, Clock, Judged, Listing, McpClient, TaskProtocol, TaskReply, TaskRequest, ToolCall};
 
 /// What a question about a result leaves of its call's limit, so that whoever waits as long gets the result all the same.
 const HANDING_BACK: Duration = Duration::from_millis(250);
@@ -94,7 +94,7 @@ impl McpClient for Known {
         limit: Duration,
     ) -> Result<Judged, CallError> {
         let began = Instant::now();
-        let name = call.tool.clone();
+        let (name, tasks) = (call.tool.clone(), call.tasks);
         // A worker asks nobody but the table, which it asks anyway: a poll must not cost its server a question.
         let listed = self.listings.recall(server).await;
         let tool: Option<Arc<ListedTool>> = listed.and_then(|listed| listed.tool(&name).cloned());
@@ -113,7 +113,9 @@ impl McpClient for Known {
                 return Err(error);
             }
         };
-        let broken = match tool.and_then(|tool| tool.misfit(&result)) {
+        // A task in the place of a result; what it will bring is judged when it is there.
+        let is_task = tasks == Some(TaskProtocol::Core) && result.get("task").is_some_and(Value::is_object);
+        let broken = match tool.filter(|_| !is_task).and_then(|tool| tool.misfit(&result)) {
             Some(misfit) => {
                 let left = limit.saturating_sub(began.elapsed() + HANDING_BACK);
                 self.condemn(server, &name, &result, misfit, left).await.err()
@@ -121,6 +123,28 @@ impl McpClient for Known {
             None => None,
         };
         Ok(Judged { result, broken })
+    }
+
+    async fn ask_task(
+        &self,
+        server: &Server,
+        caller: &Caller,
+        request: TaskRequest,
+        limit: Duration,
+    ) -> Result<TaskReply, CallError> {
+        self.listings.client().ask_task(server, caller, request, limit).await
+    }
+
+    async fn judge_result(
+        &self,
+        server: &Server,
+        tool: &str,
+        result: &Value,
+        limit: Duration,
+    ) -> Option<CallError> {
+        let listed = self.listings.recall(server).await?;
+        let misfit = listed.tool(tool)?.misfit(result)?;
+        self.condemn(server, tool, result, misfit, limit).await.err()
     }
 
     fn keep_servers(&self, names: &BTreeSet<&str>) {

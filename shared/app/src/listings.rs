@@ -255,7 +255,7 @@ impl Listings {
 
 fn stored(listing: Listing, listed_at: Timestamp) -> StoredListing {
     let ttl = listing.ttl.unwrap_or(FRESH_FOR).clamp(TTL.0, TTL.1);
-    StoredListing { tools: listing.tools, listed_at, fresh_until: listed_at + ttl }
+    StoredListing { tools: listing.tools, tasks: listing.tasks, listed_at, fresh_until: listed_at + ttl }
 }
 
 fn timed_out(server: &Server, limit: Duration) -> CallError {

@@ -149,7 +149,7 @@ impl Tools {
         match &tool.role {
             Role::Call => {
                 let definition = Some(Arc::clone(&tool.listed.definition));
-                let call = ToolCall { tool: tool.raw().to_owned(), arguments, definition };
+                let call = ToolCall { definition, ..ToolCall::plain(tool.raw(), arguments) };
                 Ok(Invoked::Result(self.client.call_tool(&tool.server, &caller, call, limit).await?))
             }
             Role::Submit(set) => {

@@ -6,11 +6,11 @@ use pudu_app::changes::ListChanges;
 use pudu_app::configs::TableSource;
 use pudu_app::drivers::Drivers;
 use pudu_app::known::Known;
-use pudu_app::ports::{Clock, ConfigSource, Random, SealKeys, TokenPorts, Vault};
+use pudu_app::ports::{Clock, ConfigSource, McpClient, Random, SealKeys, TaskDriver, TokenPorts, Vault};
 use pudu_app::wiring::Ports;
 use pudu_config::Secrets;
 use pudu_dynamo::Table;
-use pudu_mcp::{BuildError, Client, Egress, Interceptors, Launcher, OrdinaryTools};
+use pudu_mcp::{BuildError, Client, CoreTasks, Egress, Interceptors, Launcher, McpTasks, OrdinaryTools};
 
 /// What compositions differ in.
 #[derive(Clone)]
@@ -52,7 +52,12 @@ pub fn ports(base: Base) -> Result<Ports, BuildError> {
         None => client,
     });
     let mcp = Known::new(client.clone(), table.clone(), changes, Arc::clone(&clock));
-    let ordinary = OrdinaryTools::new(Arc::new(mcp.clone()), client);
+    let speaks: Arc<dyn McpClient> = Arc::new(mcp.clone());
+    let drivers: Vec<Arc<dyn TaskDriver>> = vec![
+        Arc::new(OrdinaryTools::new(Arc::clone(&speaks), client.clone())),
+        Arc::new(McpTasks::new(Arc::clone(&speaks), client.clone())),
+        Arc::new(CoreTasks::new(speaks, client)),
+    ];
     let config = config.unwrap_or_else(|| {
         Arc::new(TableSource::new(table.clone(), keys.clone(), clock.clone(), random.clone()))
     });
@@ -64,7 +69,7 @@ pub fn ports(base: Base) -> Result<Ports, BuildError> {
         config,
         keys,
         secrets,
-        drivers: Drivers::new(vec![Arc::new(ordinary)]),
+        drivers: Drivers::new(drivers),
         mcp,
         clock,
         random,

@@ -3,7 +3,7 @@
 use proptest::collection::vec;
 use proptest::option::of;
 use proptest::prelude::*;
-use pudu_app::ports::{NoteKey, RawTool, Revision, StoredListing, TokenKey};
+use pudu_app::ports::{NoteKey, RawTool, Revision, StoredListing, TaskProtocol, TokenKey};
 use pudu_domain::event::Fingerprint;
 use pudu_domain::snapshot::Artifact;
 use pudu_domain::task::{Attention, Cancel, Delivery, Outcome, Phase, Repeatable, State, Tracking};
@@ -292,9 +292,10 @@ pub(crate) fn revision() -> impl Strategy<Value = Revision> {
 /// Server, digest and list.
 pub(crate) fn catalogue() -> impl Strategy<Value = (String, String, StoredListing)> {
     let tool = ("\\PC{0,20}", json()).prop_map(|(name, definition)| RawTool { name, definition });
-    ("\\PC{0,150}", "[0-9a-f]{32}", vec(tool, 0..6), time(), time()).prop_map(
-        |(server, digest, tools, listed_at, fresh_until)| {
-            (server, digest, StoredListing { tools, listed_at, fresh_until })
+    let tasks = of(proptest::sample::select(vec![TaskProtocol::Extension, TaskProtocol::Core]));
+    ("\\PC{0,150}", "[0-9a-f]{32}", vec(tool, 0..6), tasks, time(), time()).prop_map(
+        |(server, digest, tools, tasks, listed_at, fresh_until)| {
+            (server, digest, StoredListing { tools, tasks, listed_at, fresh_until })
         },
     )
 }

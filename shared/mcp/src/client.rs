@@ -19,7 +19,9 @@ use std::time::Duration;
 use async_trait::async_trait;
 use futures_util::future::BoxFuture;
 use pudu_app::changes::ListChanges;
-use pudu_app::ports::{CallError, Caller, Listing, McpClient, PeerStore, TokenPorts, ToolCall};
+use pudu_app::ports::{
+    CallError, Caller, Listing, McpClient, PeerStore, TaskReply, TaskRequest, TokenPorts, ToolCall,
+};
 use pudu_config::{Secrets, Server, Transport};
 use pudu_domain::ThreadKey;
 use serde_json::Value;
@@ -159,6 +161,16 @@ impl McpClient for Client {
         limit: Duration,
     ) -> Result<Value, CallError> {
         call::call(self, server, caller, call, Instant::now() + limit.min(LONGEST)).await
+    }
+
+    async fn ask_task(
+        &self,
+        server: &Server,
+        caller: &Caller,
+        request: TaskRequest,
+        limit: Duration,
+    ) -> Result<TaskReply, CallError> {
+        call::ask(self, server, caller, request, Instant::now() + limit.min(LONGEST)).await
     }
 
     fn keep_servers(&self, names: &BTreeSet<&str>) {

@@ -23,9 +23,11 @@ pub struct Request<'a> {
     pub server: &'a Server,
     /// On whose behalf.
     pub caller: &'a Caller,
+    /// `tools/call`, or a request about the task that such a call became: `tasks/get` and its like.
+    pub method: &'static str,
     /// The tool by its server's own name.
     pub tool: String,
-    /// Its arguments.
+    /// Its arguments; of a request about a task, its parameters.
     pub arguments: Map<String, Value>,
     /// Headers beyond those of the file, which they override. On stdio they travel as `_meta.headers`. Their values are kept
     /// out of every text.

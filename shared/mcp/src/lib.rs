@@ -6,8 +6,10 @@
 //! its caller allows.
 
 mod client;
+mod core_tasks;
 mod credentials;
 mod egress;
+mod extension;
 mod interceptor;
 mod ordinary;
 pub mod paths;
@@ -18,10 +20,13 @@ mod sse;
 mod stateless;
 mod stdio;
 mod target;
+mod told;
 mod wire;
 
 pub use client::{BuildError, Client};
+pub use core_tasks::CoreTasks;
 pub use egress::{Class, Egress, EgressError, Refusal};
+pub use extension::McpTasks;
 pub use interceptor::{FactoryError, Interceptor, Interceptors, Next, Request, TraceContext};
 pub use ordinary::OrdinaryTools;
 pub use redact::{MAX_ERROR_CHARS, Redactor, Redacts};

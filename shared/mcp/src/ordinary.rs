@@ -161,7 +161,7 @@ fn unanswered(error: &CallError) -> DriverError {
 }
 
 fn asked(tool: &str, arguments: Map<String, Value>) -> ToolCall {
-    ToolCall { tool: tool.to_owned(), arguments, definition: None }
+    ToolCall::plain(tool, arguments)
 }
 
 #[cfg(test)]

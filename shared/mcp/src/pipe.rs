@@ -9,7 +9,7 @@ mod carrier;
 mod desk;
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::sync::atomic::AtomicBool;
 
 use async_trait::async_trait;
@@ -48,6 +48,8 @@ pub(crate) struct Pipe {
     inlet: Arc<Mutex<Inlet>>,
     outlet: Arc<dyn Outlet>,
     end: Arc<SetOnce<Failure>>,
+    /// What the peer said in the handshake that it can do.
+    capabilities: Arc<OnceLock<Value>>,
 }
 
 /// Who is at the other end.
@@ -89,7 +91,7 @@ impl Headers {
 
 impl Pipe {
     pub(crate) fn new(peer: Peer, inlet: Inlet, outlet: Arc<dyn Outlet>) -> Self {
-        Self { peer, inlet: Arc::new(Mutex::new(inlet)), outlet, end: Arc::default() }
+        Self { peer, inlet: Arc::new(Mutex::new(inlet)), outlet, end: Arc::default(), capabilities: Arc::default() }
     }
 
     /// A transport for the SDK. Only one is used at a time.
@@ -100,6 +102,11 @@ impl Pipe {
     /// Waits until the conversation has ended.
     pub(crate) async fn ending(&self) {
         self.end.wait().await;
+    }
+
+    /// What the peer said in the handshake that it can do, unchanged.
+    pub(crate) fn capabilities(&self) -> Option<Value> {
+        self.capabilities.get().cloned()
     }
 
     /// How the conversation ended, once it has.

@@ -10,7 +10,7 @@ mod over;
 pub(crate) mod seal;
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use pudu_app::ports::CallFault;
@@ -51,6 +51,8 @@ pub(crate) struct Ledger {
     /// The id of our request that waits for its answer.
     asked: Mutex<Option<Value>>,
     failure: Mutex<Option<Failure>>,
+    /// What the server said in the handshake that it can do, unchanged: the SDK's type drops what it does not know.
+    capabilities: OnceLock<Value>,
     expired: AtomicBool,
 }
 
@@ -106,6 +108,14 @@ impl Session {
         }
     }
 
+    /// What the server said in the handshake that it can do.
+    pub(crate) fn capabilities(&self) -> Option<Value> {
+        match &self.pipe {
+            Some(pipe) => pipe.capabilities(),
+            None => self.ledger.capabilities.get().cloned(),
+        }
+    }
+
     /// Whether the server said to a request of ours that it does not know the session (any more): HTTP 404 to the POST
     /// itself, which the specification has for nothing else there. It certainly did not carry the request out.
     pub(crate) fn is_expired(&self) -> bool {
@@ -128,6 +138,13 @@ impl Ledger {
         self.sent.store(true, Ordering::Release);
     }
 
+    /// A result for the SDK itself: of the handshake, if it is the first.
+    fn heard(&self, result: &Value) {
+        if let Some(found) = handshake(result) {
+            drop(self.capabilities.set(found));
+        }
+    }
+
     fn asked(&self) -> Option<Value> {
         self.asked.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -139,6 +156,11 @@ impl Ledger {
     fn take(&self) -> Option<Failure> {
         self.failure.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
+}
+
+/// The capabilities in the result of a handshake.
+pub(crate) fn handshake(result: &Value) -> Option<Value> {
+    result.get("capabilities").filter(|found| found.is_object()).cloned()
 }
 
 fn client() -> ClientConfig {

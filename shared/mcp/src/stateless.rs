@@ -24,10 +24,10 @@ const METHOD: HeaderName = HeaderName::from_static("mcp-method");
 const NAME: HeaderName = HeaderName::from_static("mcp-name");
 
 /// What a probe found.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Probe {
-    /// The peer speaks this revision.
-    Stateless,
+    /// The peer speaks this revision; with its capabilities, if it said them.
+    Stateless(Option<Value>),
     /// It does not, or did not say so: it must be asked in the old way.
     Older,
 }
@@ -42,18 +42,30 @@ impl Ids {
     }
 }
 
-/// Sends one request with `extra` headers and returns its result, unchanged.
+/// What a request has beside its parameters.
+#[derive(Debug, Default)]
+pub(crate) struct Beside {
+    /// More headers.
+    pub(crate) headers: HeaderMap,
+    /// Whether it declares that this client takes tasks (extension `io.modelcontextprotocol/tasks`) and the questions that
+    /// they ask.
+    pub(crate) tasks: bool,
+}
+
+/// Sends one request and returns its result, unchanged.
 pub(crate) async fn request(
     wire: &Wire,
     ids: &Ids,
     target: &Target,
     method: &'static str,
     mut params: Map<String, Value>,
-    extra: HeaderMap,
+    beside: Beside,
 ) -> Result<Value, Failure> {
-    let mut headers = headers(method, params.get("name").and_then(Value::as_str));
-    headers.extend(extra);
-    params.insert("_meta".to_owned(), meta());
+    // Of a request about a task its id is what may be routed by.
+    let name = if method.starts_with("tasks/") { "taskId" } else { "name" };
+    let mut headers = headers(method, params.get(name).and_then(Value::as_str));
+    headers.extend(beside.headers);
+    params.insert("_meta".to_owned(), meta(beside.tasks));
     let id = ids.next();
     let message = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
     let reply = wire.post(target, headers, message.to_string().into_bytes()).await?;
@@ -63,15 +75,16 @@ pub(crate) async fn request(
 /// Asks which revisions the peer speaks. It is no call: a peer that refuses it has done nothing.
 /// Errors: only what the old way would meet as well (no connection, credentials refused, too many requests).
 pub(crate) async fn probe(wire: &Wire, ids: &Ids, target: &Target) -> Result<Probe, Failure> {
-    match request(wire, ids, target, "server/discover", Map::new(), HeaderMap::new()).await {
-        Ok(found) => {
+    match request(wire, ids, target, "server/discover", Map::new(), Beside::default()).await {
+        Ok(mut found) => {
             let versions = found.get("supportedVersions").and_then(Value::as_array);
             let ours = ProtocolVersion::V_2026_07_28;
             let speaks = versions.is_some_and(|list| list.iter().any(|version| version == ours.as_str()));
-            Ok(if speaks { Probe::Stateless } else { Probe::Older })
+            let capabilities = found.get_mut("capabilities").map(Value::take);
+            Ok(if speaks { Probe::Stateless(capabilities) } else { Probe::Older })
         }
         // The refusal of one request's revision says as well what it speaks (a gateway may know less than its server).
-        Err(failure) if failure.speaks_newest => Ok(Probe::Stateless),
+        Err(failure) if failure.speaks_newest => Ok(Probe::Stateless(None)),
         Err(failure) if matches!(failure.fault, CallFault::NotSent | CallFault::Config) => Err(failure),
         Err(failure) if matches!(failure.status, Some(401 | 403 | 429)) => Err(failure),
         Err(_) => Ok(Probe::Older),
@@ -95,13 +108,16 @@ pub(crate) fn client() -> Implementation {
     Implementation::new("pudu", env!("CARGO_PKG_VERSION"))
 }
 
-/// What replaces the handshake in each request.
-fn meta() -> Value {
-    let meta = RequestMetaObject::with_client_context(
-        ProtocolVersion::V_2026_07_28,
-        client(),
-        ClientCapabilities::default(),
-    );
+/// What replaces the handshake in each request. Questions of a plain call would reach nobody, so they are declared with tasks
+/// only.
+fn meta(tasks: bool) -> Value {
+    let capabilities = if tasks {
+        ClientCapabilities::builder().enable_tasks().enable_elicitation().build()
+    } else {
+        ClientCapabilities::default()
+    };
+    let meta =
+        RequestMetaObject::with_client_context(ProtocolVersion::V_2026_07_28, client(), capabilities);
     serde_json::to_value(meta).unwrap_or_default()
 }
 

@@ -68,7 +68,7 @@ fn caller() -> Caller {
 
 fn tool(name: &str, arguments: Value) -> ToolCall {
     let Value::Object(arguments) = arguments else { panic!("arguments are an object") };
-    ToolCall { tool: name.to_owned(), arguments, definition: None }
+    ToolCall::plain(name, arguments)
 }
 
 async fn call(client: &Client, server: &Server, limit: Duration) -> Result<Value, CallError> {

@@ -10,7 +10,8 @@ use pudu_app::changes::ListChanges;
 use pudu_app::configs::{Configs, TableSource};
 use pudu_app::known::Known;
 use pudu_app::ports::{
-    CallError, CallFault, Caller, CatalogStore, Clock, Listing, McpClient, RawTool, ToolCall,
+    CallError, CallFault, Caller, CatalogStore, Clock, Listing, McpClient, RawTool, TaskReply, TaskRequest,
+    ToolCall,
 };
 use pudu_config::{NoSecrets, Server};
 use pudu_testkit::{FakeTable, FixedKeys, Gate, SeededRandom, VirtualClock, fixture};
@@ -57,7 +58,7 @@ impl McpClient for Lists {
         self.clock.sleep(takes).await;
         let says = self.says.lock().unwrap().get(&server.name).cloned().unwrap_or(Says::Hangs);
         match says {
-            Says::Tools(tools, ttl) => Ok(Listing { tools: tools.into_iter().map(raw).collect(), ttl }),
+            Says::Tools(tools, ttl) => Ok(Listing { tools: tools.into_iter().map(raw).collect(), ttl, tasks: None }),
             Says::Fails(message) => Err(failed(CallFault::Broken, message)),
             Says::Unreachable => Err(failed(CallFault::NotSent, "it cannot be reached")),
             Says::Hangs => {
@@ -81,6 +82,17 @@ impl McpClient for Lists {
             return Err(CallError { server: server.name.clone(), fault: CallFault::Refused, message });
         }
         Ok(self.answer.lock().unwrap().clone())
+    }
+
+    async fn ask_task(
+        &self,
+        server: &Server,
+        _: &Caller,
+        request: TaskRequest,
+        _: Duration,
+    ) -> Result<TaskReply, CallError> {
+        let message = format!("nobody asks for '{}' here", request.method.as_str());
+        Err(CallError { server: server.name.clone(), fault: CallFault::Config, message })
     }
 
     fn task_obstacle(&self, server: &Server) -> Option<String> {
@@ -169,7 +181,7 @@ impl Shop {
     pub(super) async fn call(&self, server: &str, tool: &str) -> Result<Value, CallError> {
         let server = self.server(server).await;
         let caller = Caller::background(fixture::thread("t"));
-        let call = ToolCall { tool: tool.into(), arguments: Map::new(), definition: None };
+        let call = ToolCall::plain(tool, Map::new());
         self.known.call_tool(&server, &caller, call, LIMIT).await
     }
 

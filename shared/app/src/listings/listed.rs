@@ -7,7 +7,7 @@ use jsonschema::ValidationError;
 use pudu_domain::Timestamp;
 use serde_json::Value;
 
-use crate::ports::{StoredListing, ToolCall};
+use crate::ports::{StoredListing, TaskProtocol, ToolCall};
 use crate::schema::{Schema, Verdict};
 
 /// A list. One per answer of a server: whoever holds the same one has seen the same answer.
@@ -15,6 +15,8 @@ use crate::schema::{Schema, Verdict};
 pub struct Listed {
     /// The tools, each name once, in the server's order.
     pub tools: Vec<Arc<ListedTool>>,
+    /// As what calls of them may become tasks, if they may.
+    pub tasks: Option<TaskProtocol>,
     /// When they were asked for.
     pub listed_at: Timestamp,
     /// Until when they are taken as they are.
@@ -36,8 +38,8 @@ pub struct ListedTool {
 impl Listed {
     /// The list of `server`. Of two tools with one name the first counts: which one a call would reach is the server's secret.
     pub(super) fn of(server: &str, stored: StoredListing) -> Self {
-        let StoredListing { tools, listed_at, fresh_until } = stored;
-        let mut listed = Self { tools: Vec::new(), listed_at, fresh_until, by_name: HashMap::new() };
+        let StoredListing { tools, tasks, listed_at, fresh_until } = stored;
+        let mut listed = Self { tools: Vec::new(), tasks, listed_at, fresh_until, by_name: HashMap::new() };
         let mut doubles = 0_usize;
         for tool in tools {
             if listed.by_name.contains_key(&tool.name) {
@@ -69,7 +71,7 @@ impl Listed {
         let definitions = |list: &Self| -> Vec<Arc<Value>> {
             list.tools.iter().map(|tool| Arc::clone(&tool.definition)).collect()
         };
-        definitions(self) == definitions(other)
+        self.tasks == other.tasks && definitions(self) == definitions(other)
     }
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use pudu_domain::Timestamp;
 
-use super::{RawTool, StoreError};
+use super::{RawTool, StoreError, TaskProtocol};
 
 /// How long a list is kept after its time is over. It still says then what a server's tools looked like, while the server
 /// does not answer, and is gone for good when its entry in the config is.
@@ -16,6 +16,8 @@ pub const LISTING_KEPT: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 pub struct StoredListing {
     /// Every tool, in the server's order.
     pub tools: Vec<RawTool>,
+    /// As what calls of them may become tasks, if they may.
+    pub tasks: Option<TaskProtocol>,
     /// When they were asked for: a change of the server after this moment is not in here.
     pub listed_at: Timestamp,
     /// Until when they are taken as they are.

@@ -71,6 +71,9 @@ pub enum SubmitError {
     /// The server refused, or was never reached: nothing runs there.
     #[error("{0}")]
     Refused(String),
+    /// The call ended, and there is no task and no usable result: it was refused, or its result is not what the tool declares.
+    #[error(transparent)]
+    Call(CallError),
     /// A credential is missing ([`CallFault::Denied`](super::CallFault::Denied)): nothing was sent.
     #[error(transparent)]
     Denied(CallError),

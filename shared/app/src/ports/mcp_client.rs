@@ -28,6 +28,32 @@ pub struct Listing {
     pub tools: Vec<RawTool>,
     /// How long the server says that this holds (`ttlMs`), if it says so.
     pub ttl: Option<Duration>,
+    /// As what calls of its tools may become tasks, if they may.
+    pub tasks: Option<TaskProtocol>,
+}
+
+/// How a server itself lets calls become tasks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TaskProtocol {
+    /// The extension `io.modelcontextprotocol/tasks` of 2026-07-28: any call may become one, as the server decides.
+    Extension,
+    /// The core tasks of 2025-11-25: the caller asks for one, where the tool supports it.
+    Core,
+}
+
+impl TaskProtocol {
+    /// Its name in stored rows.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Extension => "extension",
+            Self::Core => "core",
+        }
+    }
+
+    /// The one of that name.
+    pub fn parse(name: &str) -> Option<Self> {
+        [Self::Extension, Self::Core].into_iter().find(|protocol| protocol.as_str() == name)
+    }
 }
 
 /// One call of a tool.
@@ -40,6 +66,66 @@ pub struct ToolCall {
     /// Its definition as the server listed it, where it is known: it says which arguments travel as headers too and what
     /// the structured content must look like.
     pub definition: Option<Arc<Value>>,
+    /// As what the caller takes a task instead of the result, if it does. A server that does not speak so answers with the
+    /// result.
+    pub tasks: Option<TaskProtocol>,
+}
+
+impl ToolCall {
+    /// A call whose caller takes nothing but the result, of a tool that need not be known.
+    pub fn plain(tool: impl Into<String>, arguments: Map<String, Value>) -> Self {
+        Self { tool: tool.into(), arguments, definition: None, tasks: None }
+    }
+}
+
+/// One request about a task that a call became.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TaskRequest {
+    /// What is wanted.
+    pub method: TaskMethod,
+    /// Its parameters, the task's id among them.
+    pub params: Map<String, Value>,
+    /// The tool whose call became the task, by its server's own name: interceptors may go by it.
+    pub tool: String,
+}
+
+/// What can be wanted of such a task.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TaskMethod {
+    /// How it is.
+    Get,
+    /// To take answers to its questions (the extension).
+    Update,
+    /// To end.
+    Cancel,
+    /// What its call brought (core tasks).
+    Result,
+}
+
+impl TaskMethod {
+    /// The method's name on the wire.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Get => "tasks/get",
+            Self::Update => "tasks/update",
+            Self::Cancel => "tasks/cancel",
+            Self::Result => "tasks/result",
+        }
+    }
+}
+
+/// What a server answered to a request about a task.
+#[derive(Debug, Clone, PartialEq)]
+pub enum TaskReply {
+    /// The result object, unchanged.
+    Said(Value),
+    /// A JSON-RPC error of the server itself (not of whoever lets callers in).
+    Error {
+        /// Its code.
+        code: i64,
+        /// The error as it may be shown.
+        error: CallError,
+    },
 }
 
 /// Why a call brought no result.
@@ -114,6 +200,28 @@ pub trait McpClient: Send + Sync {
     ) -> Result<Judged, CallError> {
         let result = self.call_tool(server, caller, call, limit).await?;
         Ok(Judged { result, broken: None })
+    }
+
+    /// Asks about a task that a call became, within `limit`, for the task's owner. It passes the interceptors as the call did.
+    /// Errors: what is not the server's own answer, as for a call.
+    async fn ask_task(
+        &self,
+        server: &Server,
+        caller: &Caller,
+        request: TaskRequest,
+        limit: Duration,
+    ) -> Result<TaskReply, CallError>;
+
+    /// Why `result`, which came of a task, is not what `tool` declares, if anything is known of that. Asks the server at most
+    /// within `limit`.
+    async fn judge_result(
+        &self,
+        _server: &Server,
+        _tool: &str,
+        _result: &Value,
+        _limit: Duration,
+    ) -> Option<CallError> {
+        None
     }
 
     /// Why this client cannot run durable tasks of `server` here, as a sentence for the operator; none when it can. Such a

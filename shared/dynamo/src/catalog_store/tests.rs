@@ -15,7 +15,7 @@ const NOW: Timestamp = Timestamp::from_millis(1_793_491_200_000);
 fn listing(description: &str) -> StoredListing {
     let definition = json!({"name": "t", "description": description});
     let tools = vec![RawTool { name: "t".to_owned(), definition }];
-    StoredListing { tools, listed_at: NOW, fresh_until: NOW + Duration::from_millis(500) }
+    StoredListing { tools, tasks: None, listed_at: NOW, fresh_until: NOW + Duration::from_millis(500) }
 }
 
 #[tokio::test]

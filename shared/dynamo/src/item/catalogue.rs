@@ -1,6 +1,6 @@
 //! A server's list of tools: a value of any size ([`parts`]) under the server's name and digest.
 
-use pudu_app::ports::{LISTING_KEPT, RawTool, StoreError, StoredListing};
+use pudu_app::ports::{LISTING_KEPT, RawTool, StoreError, StoredListing, TaskProtocol};
 use pudu_domain::Timestamp;
 use serde_json::Value;
 
@@ -13,6 +13,8 @@ pub(crate) const ITEM: &str = "catalogue";
 pub(crate) const PART: &str = "catalogue part";
 
 const FRESH_UNTIL: &str = "until";
+/// As what calls may become tasks. Rows from before there was that have none, which says so.
+const TASKS: &str = "tasks";
 
 /// The rows of a list. They all end together.
 pub(crate) fn encode(server: &str, digest: &str, listing: &StoredListing) -> Result<Rows, EncodeError> {
@@ -35,6 +37,7 @@ fn head(server: &str, digest: &str, listing: &StoredListing) -> Writer {
     ending(&Key::catalogue(server, digest), listing)
         .time(attr::LISTED_AT, listing.listed_at)
         .time(FRESH_UNTIL, listing.fresh_until)
+        .maybe(listing.tasks, |row, tasks| row.text(TASKS, tasks.as_str()))
 }
 
 fn layout<'a>(
@@ -68,8 +71,13 @@ pub(crate) fn is_over(head: &Row, now: Timestamp) -> Result<bool, StoreError> {
 pub(crate) fn decode(head: &Row, packed: &[u8]) -> Result<StoredListing, StoreError> {
     let reader = Reader::new(ITEM, head)?;
     let tools: Vec<(String, Value)> = parts::decode(reader, packed)?;
+    let tasks = match reader.text_maybe(TASKS)? {
+        Some(_) => Some(reader.parsed(TASKS, TaskProtocol::parse)?),
+        None => None,
+    };
     Ok(StoredListing {
         tools: tools.into_iter().map(|(name, definition)| RawTool { name, definition }).collect(),
+        tasks,
         listed_at: reader.time(attr::LISTED_AT)?,
         fresh_until: reader.time(FRESH_UNTIL)?,
     })

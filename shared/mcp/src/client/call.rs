@@ -1,13 +1,13 @@
 //! One tool call: the chain of interceptors, and the sending at its end.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 
 use async_trait::async_trait;
 use futures_util::FutureExt;
 use http::HeaderMap;
 use http::header::AUTHORIZATION;
-use pudu_app::ports::{CallError, CallFault, Caller, ToolCall};
+use pudu_app::ports::{CallError, CallFault, Caller, TaskProtocol, TaskReply, TaskRequest, ToolCall};
 use pudu_config::{Headers, Server};
 use serde_json::{Map, Value};
 use tokio::time::{Instant, timeout_at};
@@ -17,7 +17,7 @@ use super::way::Way;
 use crate::credentials::{self, Authorized, FromContext, PerUser, Watch};
 use crate::interceptor::{End, Interceptor, Next, Request};
 use crate::pipe::{self, Ask};
-use crate::stateless::param_headers;
+use crate::stateless::{Beside, param_headers};
 use crate::stdio::Errand;
 use crate::wire::Failure;
 
@@ -28,10 +28,32 @@ struct Sending<'a> {
     way: &'a Way<'a>,
     /// The tool as its server listed it, where that is known.
     definition: Option<Arc<Value>>,
+    /// As what the caller takes a task.
+    tasks: Option<TaskProtocol>,
     until: Instant,
     /// Whether anything of the caller's was sent, in any attempt.
     sent: Arc<AtomicBool>,
     watch: &'a Watch,
+    heard: &'a Heard,
+}
+
+/// The code of the JSON-RPC error that the last sending was answered with; 0 for none.
+#[derive(Default)]
+struct Heard(AtomicI64);
+
+/// With these it is whoever lets callers in that refuses, whatever code comes along.
+const NOT_LET_IN: [u16; 3] = [401, 403, 429];
+
+impl Heard {
+    fn note(&self, answer: &Result<Value, Failure>) {
+        let failure = answer.as_ref().err();
+        let own = failure.filter(|failure| !failure.status.is_some_and(|status| NOT_LET_IN.contains(&status)));
+        self.0.store(own.and_then(|failure| failure.code).unwrap_or(0), Ordering::Release);
+    }
+
+    fn code(&self) -> Option<i64> {
+        Some(self.0.load(Ordering::Acquire)).filter(|code| *code != 0)
+    }
 }
 
 #[async_trait]
@@ -39,6 +61,7 @@ impl End for Sending<'_> {
     async fn send(&self, request: Request<'_>) -> Result<Value, CallError> {
         let sent = Arc::new(AtomicBool::new(false));
         let way = self.way.with(&request.headers)?;
+        let (method, of_call) = (request.method, request.method == CALL);
         let answer = match &way {
             Way::Remote(target) => {
                 // Of a tool that an interceptor chose instead nothing is known.
@@ -47,12 +70,17 @@ impl End for Sending<'_> {
                     Some(definition) => param_headers::headers(definition, &request.arguments),
                     None => Ok(HeaderMap::new()),
                 };
-                let params = params(request.tool, request.arguments);
+                let core = self.tasks == Some(TaskProtocol::Core);
+                let tasks = self.tasks == Some(TaskProtocol::Extension) || !of_call;
+                let mut params = params(of_call, request.tool, request.arguments);
                 let job = self.client.converse(target, self.until, &sent, target.calling, |link, _| {
                     async move {
-                        let extra =
+                        let headers =
                             if link.is_stateless() { extra.map_err(uncallable)? } else { HeaderMap::new() };
-                        link.request("tools/call", params, extra).await
+                        if core && !link.is_stateless() {
+                            ask_for_task(&mut params);
+                        }
+                        link.request(method, params, Beside { headers, tasks }).await
                     }
                     .boxed()
                 });
@@ -67,33 +95,53 @@ impl End for Sending<'_> {
             }
             Way::Child(stdio, recipe) => {
                 let tool = request.tool.as_str();
-                let strict = request.server.task_toolsets.iter().any(|set| set.tools().contains(&tool));
+                let core = self.tasks == Some(TaskProtocol::Core);
+                let strict = core
+                    || !of_call
+                    || request.server.task_toolsets.iter().any(|set| set.tools().contains(&tool));
+                let mut params = params(of_call, request.tool, request.arguments);
+                if core {
+                    ask_for_task(&mut params);
+                }
                 let errand = Errand {
                     thread: &request.caller.thread,
                     strict,
                     limit: request.server.call_timeout(),
                     until: self.until,
                     ask: Ask {
-                        method: "tools/call",
+                        method,
                         headers: pipe::Headers::of(&request.headers),
                         sent: Arc::clone(&sent),
-                        params: params(request.tool, request.arguments),
+                        params,
                     },
                 };
                 stdio.call(recipe.as_ref().clone(), errand).await
             }
         };
+        self.heard.note(&answer);
         let begun = sent.load(Ordering::Acquire);
         self.sent.fetch_or(begun, Ordering::AcqRel);
         answer.map_err(|failure| way.error(&if begun { failure } else { failure.before_sending() }))
     }
 }
 
-fn params(tool: String, arguments: Map<String, Value>) -> Map<String, Value> {
+/// The method of a call.
+const CALL: &str = "tools/call";
+
+/// What travels: of a request about a task, its parameters as they are.
+fn params(of_call: bool, tool: String, arguments: Map<String, Value>) -> Map<String, Value> {
+    if !of_call {
+        return arguments;
+    }
     Map::from_iter([
         ("name".to_owned(), Value::String(tool)),
         ("arguments".to_owned(), Value::Object(arguments)),
     ])
+}
+
+/// Asks for a core task. How long the server keeps it is left to the server, which knows what it can promise.
+fn ask_for_task(params: &mut Map<String, Value>) {
+    params.insert("task".to_owned(), Value::Object(Map::new()));
 }
 
 /// Calls a tool until `until` at the latest.
@@ -104,14 +152,44 @@ pub(super) async fn call(
     call: ToolCall,
     until: Instant,
 ) -> Result<Value, CallError> {
+    send(client, server, caller, (CALL, call), until, &Heard::default()).await
+}
+
+/// Asks about a task until `until` at the latest.
+pub(super) async fn ask(
+    client: &Client,
+    server: &Server,
+    caller: &Caller,
+    request: TaskRequest,
+    until: Instant,
+) -> Result<TaskReply, CallError> {
+    let TaskRequest { method, params, tool } = request;
+    let heard = Heard::default();
+    let answer = send(client, server, caller, (method.as_str(), ToolCall::plain(tool, params)), until, &heard);
+    match (answer.await, heard.code()) {
+        (Ok(said), _) => Ok(TaskReply::Said(said)),
+        (Err(error), Some(code)) => Ok(TaskReply::Error { code, error }),
+        (Err(error), None) => Err(error),
+    }
+}
+
+async fn send(
+    client: &Client,
+    server: &Server,
+    caller: &Caller,
+    (method, call): (&'static str, ToolCall),
+    until: Instant,
+    heard: &Heard,
+) -> Result<Value, CallError> {
     let limit = until.duration_since(Instant::now());
     let secrets = client.secrets.as_ref();
     let way = Way::of(client, server)?.knowing(&credentials::known(server, caller, secrets));
     let sent = Arc::new(AtomicBool::new(false));
     let watch = Watch::default();
-    let ToolCall { tool, arguments, definition } = call;
-    let end = Sending { client, way: &way, definition, until, sent: Arc::clone(&sent), watch: &watch };
-    let request = Request { server, caller, tool, arguments, headers: Headers::default() };
+    let ToolCall { tool, arguments, definition, tasks } = call;
+    let end =
+        Sending { client, way: &way, definition, tasks, until, sent: Arc::clone(&sent), watch: &watch, heard };
+    let request = Request { server, caller, method, tool, arguments, headers: Headers::default() };
     if let Ok(answer) = timeout_at(until, through(&end, request)).await {
         // An interceptor may have put anything into its error, also the token that it saw.
         return answer.map_err(|error| way.knowing(&client.tokens.known(&server.name)).told(error));

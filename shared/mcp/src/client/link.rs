@@ -4,7 +4,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use http::HeaderMap;
 use pudu_app::ports::Era;
 use serde_json::{Map, Value};
 use tokio::time::timeout;
@@ -13,7 +12,7 @@ use super::Client;
 use super::era::Recalled;
 use crate::session::{self, Session};
 use crate::sse;
-use crate::stateless::{self, Probe};
+use crate::stateless::{self, Beside, Probe};
 use crate::target::{Target, Way as Asked};
 use crate::wire::Failure;
 
@@ -34,7 +33,8 @@ pub(super) struct Link<'a> {
 }
 
 enum Way {
-    Stateless,
+    /// With what the peer has just said of itself, if it was asked.
+    Stateless(Option<Value>),
     Session(Box<Session>),
 }
 
@@ -56,16 +56,35 @@ impl<'a> Link<'a> {
 
     /// Whether it is the revision without sessions.
     pub(super) const fn is_stateless(&self) -> bool {
-        matches!(self.way, Way::Stateless)
+        matches!(self.way, Way::Stateless(_))
     }
 
-    /// Sends one request and returns its result unchanged. `extra` are headers that only the newest revision has. It is
-    /// sent a second time only where the first certainly had no effect: the session was over before it came.
+    /// What the peer says that it can do. One that will not say it is taken to have nothing out of the ordinary: its tools can
+    /// be listed and called all the same.
+    pub(super) async fn capabilities(&mut self) -> Option<Value> {
+        let Client { wire, ids, .. } = self.client;
+        match &mut self.way {
+            Way::Session(session) => session.capabilities(),
+            Way::Stateless(found @ Some(_)) => found.take(),
+            Way::Stateless(None) => match stateless::probe(wire, ids, self.target).await {
+                Ok(Probe::Stateless(found)) => found,
+                Ok(Probe::Older) => None,
+                Err(failure) => {
+                    let (server, error) = (&self.target.server, &failure.message);
+                    tracing::warn!(server, error, "a server did not say what it can do; its calls do not become tasks");
+                    None
+                }
+            },
+        }
+    }
+
+    /// Sends one request and returns its result unchanged. `beside` is only for the newest revision. It is sent a second
+    /// time only where the first certainly had no effect: the session was over before it came.
     pub(super) async fn request(
         &mut self,
         method: &'static str,
         params: Map<String, Value>,
-        extra: HeaderMap,
+        beside: Beside,
     ) -> Result<Value, Failure> {
         let Client { wire, ids, eras, .. } = self.client;
         match &mut self.way {
@@ -78,9 +97,9 @@ impl<'a> Link<'a> {
                 **session = Session::open(wire, self.target, Arc::clone(&self.sent)).await?;
                 session.request(method, params).await
             }
-            Way::Stateless => {
+            Way::Stateless(_) => {
                 self.sent.store(true, Ordering::Release);
-                let answer = stateless::request(wire, ids, self.target, method, params, extra).await;
+                let answer = stateless::request(wire, ids, self.target, method, params, beside).await;
                 if let Err(failure) = &answer
                     && stateless::is_wrong_era(failure)
                 {
@@ -127,7 +146,7 @@ async fn found(
 
 async fn enter(client: &Client, target: &Target, era: Era, sent: &Arc<AtomicBool>) -> Result<Way, Failure> {
     let session = match era {
-        Era::Stateless => return Ok(Way::Stateless),
+        Era::Stateless => return Ok(Way::Stateless(None)),
         Era::Session => Session::open(&client.wire, target, Arc::clone(sent)).await?,
         Era::Events => Session::over(sse::connect(&client.wire, target).await?, Arc::clone(sent)).await?,
     };
@@ -141,8 +160,8 @@ async fn discover(
     limit: Duration,
     sent: &Arc<AtomicBool>,
 ) -> Result<(Era, Way), Failure> {
-    if is_stateless(client, target, limit).await? {
-        return Ok((Era::Stateless, Way::Stateless));
+    if let Probe::Stateless(found) = probe(client, target, limit).await? {
+        return Ok((Era::Stateless, Way::Stateless(found)));
     }
     let refused = match enter(client, target, Era::Session, sent).await {
         Ok(way) => return Ok((Era::Session, way)),
@@ -159,8 +178,7 @@ async fn discover(
 }
 
 /// Probes the peer. A probe without an answer counts as no: an old server may never answer what it does not know.
-async fn is_stateless(client: &Client, target: &Target, limit: Duration) -> Result<bool, Failure> {
+async fn probe(client: &Client, target: &Target, limit: Duration) -> Result<Probe, Failure> {
     let asked = stateless::probe(&client.wire, &client.ids, target);
-    let found = timeout(PROBE_LIMIT.min(limit / 3), asked).await;
-    found.map_or(Ok(false), |found| Ok(found? == Probe::Stateless))
+    timeout(PROBE_LIMIT.min(limit / 3), asked).await.unwrap_or(Ok(Probe::Older))
 }

@@ -5,14 +5,14 @@ use std::io;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use http::HeaderMap;
-use pudu_app::ports::{Listing, RawTool};
+use pudu_app::ports::{Listing, RawTool, TaskProtocol};
+use rmcp::model::TASKS_EXTENSION_ID;
 use serde_json::{Map, Value};
 
 use super::link::Link;
 use crate::redact::Redactor;
 use crate::session::Session;
-use crate::stateless::param_headers;
+use crate::stateless::{Beside, param_headers};
 use crate::wire::{Failure, MAX_ANSWER_BYTES};
 
 /// Most pages of one list (reference 2.2). More is an error: a list cut in silence hides tools.
@@ -30,12 +30,20 @@ pub(super) trait Asked: Send {
 
     /// Whether arguments of its tools travel as headers too.
     fn has_headers(&self) -> bool;
+
+    /// As what calls may become tasks, by what the server says that it can do.
+    async fn tasks(&mut self) -> Option<TaskProtocol>;
 }
 
 #[async_trait]
 impl Asked for Link<'_> {
     async fn ask(&mut self, method: &'static str, params: Map<String, Value>) -> Result<Value, Failure> {
-        self.request(method, params, HeaderMap::new()).await
+        self.request(method, params, Beside::default()).await
+    }
+
+    async fn tasks(&mut self) -> Option<TaskProtocol> {
+        let found = self.capabilities().await?;
+        if self.is_stateless() { extension(&found) } else { core(&found) }
     }
 
     fn has_headers(&self) -> bool {
@@ -52,6 +60,21 @@ impl Asked for Session {
     fn has_headers(&self) -> bool {
         false
     }
+
+    async fn tasks(&mut self) -> Option<TaskProtocol> {
+        core(&self.capabilities()?)
+    }
+}
+
+fn extension(capabilities: &Value) -> Option<TaskProtocol> {
+    let declared = capabilities.get("extensions")?.get(TASKS_EXTENSION_ID)?;
+    declared.is_object().then_some(TaskProtocol::Extension)
+}
+
+/// The extension does not exist in sessions, nor core tasks without one.
+fn core(capabilities: &Value) -> Option<TaskProtocol> {
+    let declared = capabilities.pointer("/tasks/requests/tools/call")?;
+    declared.is_object().then_some(TaskProtocol::Core)
 }
 
 /// Asks page after page until the cursor is missing, null or empty.
@@ -65,6 +88,7 @@ pub(super) async fn all(
     let mut bytes = 0;
     let mut left_out = LeftOut { server, problems: BTreeMap::new() };
     let mut ttl = None;
+    let tasks = asked.tasks().await;
     let mut seen = HashSet::new();
     let mut params = Map::new();
     for _ in 0..MAX_PAGES {
@@ -92,8 +116,8 @@ pub(super) async fn all(
             return Err(wrong(format!("describes its tools in more than {MAX_BYTES} bytes")));
         }
         let cursor = match page.get_mut("nextCursor").map(Value::take) {
-            None | Some(Value::Null) => return Ok(Listing { tools, ttl }),
-            Some(Value::String(cursor)) if cursor.is_empty() => return Ok(Listing { tools, ttl }),
+            None | Some(Value::Null) => return Ok(Listing { tools, ttl, tasks }),
+            Some(Value::String(cursor)) if cursor.is_empty() => return Ok(Listing { tools, ttl, tasks }),
             Some(Value::String(cursor)) => cursor,
             Some(_) => {
                 return Err(wrong("answered 'tools/list' with a 'nextCursor' that is no text".to_owned()));

@@ -46,12 +46,14 @@ impl Interceptor for TraceContext {
             None => self.fresh(),
         };
         request.headers.set(HEADER, SecretString::from(context.as_str()));
-        let (server, tool) = (request.server.name.clone(), request.tool.clone());
+        let (server, method, tool) =
+            (request.server.name.clone(), request.method, request.tool.clone());
         let began = Instant::now();
         let answer = next.call(request).await;
         let fault = answer.as_ref().err().map(|error| error.fault);
         tracing::info!(
             server,
+            method,
             tool,
             trace.id = context.split('-').nth(1).unwrap_or_default(),
             duration_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX),

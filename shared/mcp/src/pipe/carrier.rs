@@ -15,6 +15,7 @@ use serde_json::{Map, Value};
 
 use super::desk::{By, Desk, Sorted};
 use super::{Headers, Pipe, Sent};
+use crate::session::handshake;
 use crate::wire::{Failure, MAX_ANSWER_BYTES};
 
 /// How many messages that are passed over are logged one by one; a peer that writes its diary into the stream would fill
@@ -77,6 +78,12 @@ impl Carrier {
     /// The next message for the SDK out of what is already here.
     fn next_ready(&mut self) -> Option<ServerJsonRpcMessage> {
         while let Some(message) = self.ready.pop_front() {
+            // What comes before we ask anything answers the SDK's handshake.
+            if !self.asked
+                && let Some(found) = message.get("result").and_then(handshake)
+            {
+                drop(self.pipe.capabilities.set(found));
+            }
             match self.desk.sort(&self.pipe.peer.redactor, message) {
                 Sorted::Pass(message) => return Some(*message),
                 Sorted::Changed(message) => {

@@ -135,9 +135,12 @@ impl Door {
                 let kept = ServerResult::CustomResult(CustomResult::new(seal::wrap(result)));
                 Ok(ServerJsonRpcMessage::response(kept, id))
             }
-            Answered::Result(result) => serde_json::from_value(result)
-                .map(|typed| ServerJsonRpcMessage::response(typed, id))
-                .map_err(|_| typed()),
+            Answered::Result(result) => {
+                self.ledger.heard(&result);
+                serde_json::from_value(result)
+                    .map(|typed| ServerJsonRpcMessage::response(typed, id))
+                    .map_err(|_| typed())
+            }
         }
     }
 
@@ -170,7 +173,11 @@ impl Door {
             },
         };
         let failure = match (answer_to(&self.target, &id, message), answers) {
-            (Ok(Answered::Not), _) | (Ok(Answered::Result(_)), Answers::Sdk(_)) => return event,
+            (Ok(Answered::Not), _) => return event,
+            (Ok(Answered::Result(result)), Answers::Sdk(_)) => {
+                self.ledger.heard(&result);
+                return event;
+            }
             (Ok(Answered::Result(result)), _) => {
                 let kept = json!({"jsonrpc": "2.0", "id": id, "result": seal::wrap(result)});
                 event.data = Some(kept.to_string());

@@ -127,7 +127,7 @@ impl World {
         tool: &str,
         limit: Duration,
     ) -> Result<Value, CallError> {
-        let call = ToolCall { tool: tool.to_owned(), arguments: Map::new(), definition: None };
+        let call = ToolCall::plain(tool, Map::new());
         self.client.call_tool(server, caller, call, limit).await
     }
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use pudu_app::ports::{LISTING_KEPT, RawTool, StoredListing};
+use pudu_app::ports::{LISTING_KEPT, RawTool, StoredListing, TaskProtocol};
 use serde_json::{Value, json};
 
 use super::life::fail;
@@ -27,7 +27,7 @@ fn tool(definition: Value) -> RawTool {
 
 fn listing(world: &World, tools: Vec<RawTool>) -> StoredListing {
     let listed_at = world.now();
-    StoredListing { tools, listed_at, fresh_until: listed_at + Duration::from_secs(600) }
+    StoredListing { tools, tasks: Some(TaskProtocol::Core), listed_at, fresh_until: listed_at + Duration::from_secs(600) }
 }
 
 async fn put(world: &World, server: &str, digest: &str, listing: &StoredListing) {

@@ -21,7 +21,7 @@ fn caller() -> Caller {
 }
 
 fn asked(tool: &str, arguments: Map<String, Value>) -> ToolCall {
-    ToolCall { tool: tool.to_owned(), arguments, definition: None }
+    ToolCall::plain(tool, arguments)
 }
 
 fn at_server(plan: Plan) -> FakeServer {

@@ -38,7 +38,7 @@ pub(super) async fn run(out: &mut impl FnMut(Row)) -> anyhow::Result<()> {
             thread: ThreadId::parse(format!("t{thread}"))?,
         };
         let arguments = Map::from_iter([("text".to_owned(), json!("deer"))]);
-        let call = ToolCall { tool: "echo".to_owned(), arguments, definition: None };
+        let call = ToolCall::plain("echo", arguments);
         let result = client.call_tool(server, &Caller::of(thread), call, LIMIT).await?;
         ensure!(
             result.pointer("/structuredContent/text").and_then(Value::as_str) == Some("deer"),

@@ -63,7 +63,7 @@ impl Pudu {
 #[async_trait]
 impl Way for Pudu {
     async fn call(&self) -> anyhow::Result<()> {
-        let call = ToolCall { tool: "echo".to_owned(), arguments: arguments(), definition: None };
+        let call = ToolCall::plain("echo", arguments());
         check(&self.client.call_tool(&self.server, &self.caller, call, LIMIT).await?)
     }
 }

@@ -128,6 +128,7 @@ async fn what_waits_for_a_process_that_does_not_read_is_bounded() {
             tool: "pid".to_owned(),
             arguments: Map::from_iter([("text".to_owned(), filling.clone().into())]),
             definition: None,
+            tasks: None,
         };
         let caller = caller("local:u", "t");
         said.push(world.client.call_tool(&server, &caller, call, LONG).await.expect_err("nobody reads"));
@@ -184,6 +185,7 @@ async fn who_does_not_read_its_stdin_holds_up_nobody_but_its_caller() {
         tool: "pid".to_owned(),
         arguments: Map::from_iter([("text".to_owned(), filling.into())]),
         definition: None,
+        tasks: None,
     };
     let caller = caller("local:u", "t");
     let error = world.client.call_tool(&server, &caller, call, LONG).await.expect_err("too long");
