@@ -135,7 +135,9 @@ impl From<InvokeError> for Failure {
             InvokeError::Disabled { .. } | InvokeError::Duplicate { .. } | InvokeError::HungUp => {
                 StatusCode::CONFLICT
             }
-            InvokeError::Arguments(_) | InvokeError::KeyReused => StatusCode::UNPROCESSABLE_ENTITY,
+            InvokeError::Arguments(_) | InvokeError::KeyReused | InvokeError::NotDurable { .. } => {
+                StatusCode::UNPROCESSABLE_ENTITY
+            }
             InvokeError::NotTaken { .. } | InvokeError::Unusable { .. } => StatusCode::BAD_GATEWAY,
             InvokeError::Uncertain { .. } => StatusCode::GATEWAY_TIMEOUT,
             InvokeError::Call(error) => return error.into(),

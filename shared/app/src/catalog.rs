@@ -29,6 +29,25 @@ pub enum Role {
     Call,
     /// It submits a durable task of this toolset.
     Submit(Toolset),
+    /// It answers at once, or its call becomes a durable task: its server decides at each call (the tasks extension).
+    MayBecomeTask,
+    /// It runs as a core task of its server.
+    Core {
+        /// Always, or only if its caller asks for that.
+        always: bool,
+    },
+}
+
+impl Role {
+    /// When a call becomes a durable task, as a word for callers.
+    pub const fn durable(&self) -> &'static str {
+        match self {
+            Self::Call => "never",
+            Self::Submit(_) | Self::Core { always: true } => "always",
+            Self::MayBecomeTask => "server_decides",
+            Self::Core { always: false } => "on_request",
+        }
+    }
 }
 
 /// A tool that callers can use.

@@ -12,7 +12,10 @@ use tokio::time::Instant;
 
 use crate::changes::ListChanges;
 use crate::listings::{ListedTool, Listings};
-use crate::ports::{CallError, CallFault, Caller, CatalogStore, Clock, Judged, Listing, McpClient, TaskProtocol, TaskReply, TaskRequest, ToolCall};
+use crate::ports::{
+    CallError, CallFault, Caller, CatalogStore, Clock, Judged, Listing, McpClient, TaskProtocol, TaskReply,
+    TaskRequest, ToolCall,
+};
 
 /// What a question about a result leaves of its call's limit, so that whoever waits as long gets the result all the same.
 const HANDING_BACK: Duration = Duration::from_millis(250);

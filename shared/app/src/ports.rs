@@ -33,8 +33,8 @@ pub use due_index::{DueIndex, DuePage, Hint, ItemKey, SHARDS, shards};
 pub use error::StoreError;
 pub use event_log::{DeliveredEvent, EventLog};
 pub use mcp_client::{
-    CallError, CallFault, Judged, Listing, McpClient, RawTool, TaskMethod, TaskProtocol, TaskReply, TaskRequest,
-    ToolCall,
+    CallError, CallFault, Judged, Listing, McpClient, RawTool, TaskMethod, TaskProtocol, TaskReply,
+    TaskRequest, ToolCall,
 };
 pub use note_store::{NoteKey, NoteStore};
 pub use peer_store::{Era, PeerStore};

@@ -11,9 +11,9 @@ use serde_json::{Map, Value};
 
 use crate::catalog::{Catalog, NotFound, Role};
 use crate::configs::{ConfigError, Configs};
-use crate::drivers::Drivers;
+use crate::drivers::{CORE_TASKS, Drivers, MCP_TASKS, ORDINARY_TOOLS};
 use crate::limits::Limits;
-use crate::ports::{CallError, Caller, McpClient, Random, StoreError, ToolCall};
+use crate::ports::{CallError, Caller, McpClient, Random, StoreError, Submits, ToolCall};
 use crate::settle::Settle;
 
 use submit::Order;
@@ -77,6 +77,12 @@ pub enum InvokeError {
     Duplicate {
         /// The server.
         server: String,
+    },
+    /// The caller wants a task of a tool that is none.
+    #[error("tool '{name}' does not run as a task; call it without \"durable\": true")]
+    NotDurable {
+        /// The name asked for.
+        name: String,
     },
     /// The caller's key stands for another submission.
     #[error("this Idempotency-Key was given with another tool or other arguments before; use a new key")]
@@ -146,17 +152,20 @@ impl Tools {
         let repeatable = terms.repeatable(name, &arguments);
         let arguments = arguments::check(&tool, arguments)?;
         let limit = tool.server.call_timeout().min(until.since(self.settle.clock.now()));
-        match &tool.role {
-            Role::Call => {
+        let (name, driver, by) = match &tool.role {
+            Role::Call if terms.durable => return Err(InvokeError::NotDurable { name: name.to_owned() }),
+            Role::Call | Role::Core { always: false } if !terms.durable => {
                 let definition = Some(Arc::clone(&tool.listed.definition));
                 let call = ToolCall { definition, ..ToolCall::plain(tool.raw(), arguments) };
-                Ok(Invoked::Result(self.client.call_tool(&tool.server, &caller, call, limit).await?))
+                let result = self.client.call_tool(&tool.server, &caller, call, limit).await?;
+                return Ok(Invoked::Result(result));
             }
-            Role::Submit(set) => {
-                let order = Order { set, arguments, repeatable, terms: &terms };
-                Ok(Invoked::Submitted(self.submit(&caller, &tool.server, order, limit).await?))
-            }
-        }
+            Role::Submit(set) => (&set.name, ORDINARY_TOOLS, Submits::Toolset(set)),
+            Role::MayBecomeTask => (&tool.name, MCP_TASKS, Submits::Tool(tool.raw())),
+            Role::Core { .. } | Role::Call => (&tool.name, CORE_TASKS, Submits::Tool(tool.raw())),
+        };
+        let order = Order { name, driver, by, arguments, repeatable, terms: &terms };
+        self.submit(&caller, &tool.server, order, limit).await
     }
 
     const fn policy(&self) -> &Policy {

@@ -203,6 +203,8 @@ pub struct Change {
     pub note: Option<Note>,
     /// When all rows of the task go, the remote handle's too: set by the change that ends it, and by no other.
     pub expires: Option<Timestamp>,
+    /// There was no task after all: every row that its birth wrote goes now, and `task` is what it was. The thread stays.
+    pub erased: bool,
 }
 
 impl Task {

@@ -35,6 +35,9 @@ impl Plan {
     /// Pure: everything that becomes true together.
     fn of(change: &Change) -> Result<Self, EncodeError> {
         let key = &change.task.key;
+        if change.erased {
+            return Ok(Self::erasing(change));
+        }
         let end = change.expires;
         let hot = ending(task::encode(&change.task), end);
         let hot = Write::put(task::ITEM, hot, When::Expect(change.expect.clone()));
@@ -70,6 +73,19 @@ impl Plan {
         Ok(plan)
     }
 
+    /// What the birth wrote goes: what else a task has comes later.
+    fn erasing(change: &Change) -> Self {
+        let key = &change.task.key;
+        let when = When::Expect(change.expect.clone());
+        let hot = Write::Remove { key: Key::Task(key.clone()), when };
+        let mut plan = Self { writes: vec![hot], handle: None, repeatable: None, thread: None };
+        plan.add(Write::Delete(Key::Spec(key.clone())));
+        if let Some(repeatable) = change.spec.as_ref().and_then(|spec| spec.repeatable.as_ref()) {
+            plan.add(Write::Delete(idempotency::key(&key.thread, repeatable)));
+        }
+        plan
+    }
+
     fn add(&mut self, write: Write) -> usize {
         self.writes.push(write);
         self.writes.len() - 1
@@ -80,7 +96,9 @@ impl Plan {
     fn judge(&self, change: &Change, failed: &Failed) -> Result<Committed, StoreError> {
         let hot =
             if failed.is_failed(HOT) { Some(judge(task::ITEM, &change.expect, HOT, failed)?) } else { None };
-        if hot == Some(Committed::Done) {
+        // A row that is gone is all that an erasing one wants, whoever did it.
+        let gone = change.erased && failed.is_failed(HOT) && failed.row(HOT).is_none();
+        if hot == Some(Committed::Done) || gone {
             return Ok(Committed::Done);
         }
         if let Some(row) = self.handle.and_then(|element| failed.row(element)) {
@@ -152,7 +170,7 @@ impl TaskStore for Table {
             Answer::Done(()) => Committed::Done,
             Answer::Failed(failed) => plan.judge(change, &failed)?,
         };
-        if let (Committed::Done, Some(spec)) = (&committed, &change.spec) {
+        if let (Committed::Done, Some(spec), false) = (&committed, &change.spec, change.erased) {
             self.specs.keep(&change.task.key, spec);
         }
         Ok(committed)

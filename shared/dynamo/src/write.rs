@@ -29,6 +29,13 @@ pub(crate) enum Write {
     },
     /// The row goes, if there is one.
     Delete(Key),
+    /// The row goes, if its condition holds.
+    Remove {
+        /// Which row.
+        key: Key,
+        /// Its condition.
+        when: When,
+    },
     /// Some attributes of a row.
     Update(Update),
 }
@@ -89,6 +96,17 @@ impl Write {
             }
             Self::Delete(key) => {
                 item.delete(Delete::builder().table_name(table).set_key(Some(key_of(key))).build()?)
+            }
+            Self::Remove { key, when } => {
+                let condition = when.at(now);
+                let delete = Delete::builder()
+                    .table_name(table)
+                    .set_key(Some(key_of(key)))
+                    .set_expression_attribute_names(condition.as_ref().and_then(Expression::name_map))
+                    .set_expression_attribute_values(condition.as_ref().and_then(Expression::value_map))
+                    .set_return_values_on_condition_check_failure(condition.as_ref().map(|_| old_image()))
+                    .set_condition_expression(condition.map(|condition| condition.text));
+                item.delete(delete.build()?)
             }
             Self::Update(update) => {
                 let parts = update.parts(now);

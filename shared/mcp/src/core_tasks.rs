@@ -114,7 +114,8 @@ impl TaskDriver for CoreTasks {
         let until = Instant::now() + limit;
         let tool = told::tool(data).map_err(SubmitError::Refused)?;
         let call = ToolCall { tasks: Some(TaskProtocol::Core), ..ToolCall::plain(tool, arguments) };
-        let Judged { result, broken } = match self.client.call_tool_judged(server, caller, call, limit).await {
+        let Judged { result, broken } = match self.client.call_tool_judged(server, caller, call, limit).await
+        {
             Ok(judged) => judged,
             Err(error) => return Err(told::unsent(error)),
         };

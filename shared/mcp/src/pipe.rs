@@ -9,8 +9,8 @@ mod carrier;
 mod desk;
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, OnceLock};
 use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, OnceLock};
 
 use async_trait::async_trait;
 use futures_util::stream::BoxStream;
@@ -91,7 +91,13 @@ impl Headers {
 
 impl Pipe {
     pub(crate) fn new(peer: Peer, inlet: Inlet, outlet: Arc<dyn Outlet>) -> Self {
-        Self { peer, inlet: Arc::new(Mutex::new(inlet)), outlet, end: Arc::default(), capabilities: Arc::default() }
+        Self {
+            peer,
+            inlet: Arc::new(Mutex::new(inlet)),
+            outlet,
+            end: Arc::default(),
+            capabilities: Arc::default(),
+        }
     }
 
     /// A transport for the SDK. Only one is used at a time.

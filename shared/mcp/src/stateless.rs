@@ -116,8 +116,7 @@ fn meta(tasks: bool) -> Value {
     } else {
         ClientCapabilities::default()
     };
-    let meta =
-        RequestMetaObject::with_client_context(ProtocolVersion::V_2026_07_28, client(), capabilities);
+    let meta = RequestMetaObject::with_client_context(ProtocolVersion::V_2026_07_28, client(), capabilities);
     serde_json::to_value(meta).unwrap_or_default()
 }
 

@@ -188,4 +188,4 @@ pub(crate) fn error_text(error: &Map<String, Value>, redactor: &Redactor) -> Res
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

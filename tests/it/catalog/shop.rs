@@ -58,7 +58,9 @@ impl McpClient for Lists {
         self.clock.sleep(takes).await;
         let says = self.says.lock().unwrap().get(&server.name).cloned().unwrap_or(Says::Hangs);
         match says {
-            Says::Tools(tools, ttl) => Ok(Listing { tools: tools.into_iter().map(raw).collect(), ttl, tasks: None }),
+            Says::Tools(tools, ttl) => {
+                Ok(Listing { tools: tools.into_iter().map(raw).collect(), ttl, tasks: None })
+            }
             Says::Fails(message) => Err(failed(CallFault::Broken, message)),
             Says::Unreachable => Err(failed(CallFault::NotSent, "it cannot be reached")),
             Says::Hangs => {

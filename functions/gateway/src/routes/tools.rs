@@ -2,7 +2,7 @@
 
 use axum::Json;
 use axum::extract::State;
-use pudu_app::catalog::{Catalogue, Role, ServerPart, ServerState, Tool};
+use pudu_app::catalog::{Catalogue, ServerPart, ServerState, Tool};
 use pudu_app::deferral::{CatalogHash, Query};
 use pudu_app::function::Function;
 use pudu_app::ports::{CallFault, Caller, RequestSecrets};
@@ -25,10 +25,12 @@ pub(super) struct Call {
     arguments: Map<String, Value>,
     #[serde(default)]
     context: Context,
+    #[serde(default)]
+    durable: bool,
 }
 
 impl Shape for Call {
-    const EXPECTED: &'static str = r#"{"arguments": {…}, "context": {"secrets": {…}}}, both optional, the arguments and the secrets objects (at most 64 secrets, of at most 8192 bytes each), and nothing else"#;
+    const EXPECTED: &'static str = r#"{"arguments": {…}, "context": {"secrets": {…}}, "durable": true}, all optional, the arguments and the secrets objects (at most 64 secrets, of at most 8192 bytes each), durable true or false, and nothing else"#;
 }
 
 pub(super) async fn list(State(gateway): State<Gateway>) -> Result<Json<Value>, Failure> {
@@ -91,7 +93,7 @@ pub(super) async fn call(
     let gone = CancellationToken::new();
     // Dropped with this future, so when the caller has hung up; and at the end, when nobody looks at it any more.
     let _hung_up = gone.clone().drop_guard();
-    let terms = Terms { key, gone };
+    let terms = Terms { key, gone, durable: call.durable };
     // Tracked, not awaited in place: a caller that hangs up must not leave a submission half recorded.
     let running =
         gateway.calls.spawn(async move { tools.invoke(caller, &name, call.arguments, terms).await });
@@ -117,7 +119,8 @@ fn shown(tool: &Tool) -> Value {
         fields.insert("name".into(), tool.name.clone().into());
         fields.insert("description".into(), tool.description.clone().into());
         fields.insert("server".into(), tool.server.name.clone().into());
-        fields.insert("durable".into(), matches!(tool.role, Role::Submit(_)).into());
+        fields.insert("durable".into(), (tool.role.durable() == "always").into());
+        fields.insert("becomes_task".into(), tool.role.durable().into());
         let routing = tool.routing();
         if routing.mode == Mode::Prefer {
             let routing = json!({

@@ -141,10 +141,13 @@ impl Parts {
 }
 
 fn described(original: &str, role: &Role) -> String {
-    let Role::Submit(set) = role else { return original.to_owned() };
+    let name = match role {
+        Role::Submit(set) => format!(" '{}'", set.name),
+        Role::Core { always: true } => String::new(),
+        Role::Call | Role::MayBecomeTask | Role::Core { always: false } => return original.to_owned(),
+    };
     let durable = format!(
-        "Runs as the durable background task '{}': the call returns a local task id at once, and Pudu watches the task until it ends.",
-        set.name
+        "Runs as the durable background task{name}: the call returns a local task id at once, and Pudu watches the task until it ends.",
     );
     if original.is_empty() { durable } else { format!("{original}\n\n{durable}") }
 }

@@ -1,5 +1,6 @@
-//! Which tools of a server are shown: of a usable toolset only the submit tool, in the server's order. A toolset that cannot
-//! be used disables itself and nothing else (reference 3.1 and 3.3, the better half of vector 27).
+//! Which tools of a server are shown, and what each does: of a usable toolset only the submit tool, in the server's order. A
+//! toolset that cannot be used disables itself and nothing else (reference 3.1 and 3.3, the better half of vector 27), and so
+//! does a tool that runs only as a task where none can be run.
 
 use std::sync::Arc;
 
@@ -7,6 +8,7 @@ use pudu_config::{Server, Toolset};
 
 use super::Role;
 use crate::listings::{Listed, ListedTool};
+use crate::ports::TaskProtocol;
 
 /// What a server offers.
 #[derive(Debug, Default)]
@@ -36,9 +38,32 @@ pub(super) fn with_toolsets(server: &Server, list: &Listed, obstacle: Option<&st
             return None;
         }
         let submits = usable.iter().find(|set| set.submit_tool == raw);
-        Some((Arc::clone(tool), submits.map_or(Role::Call, |set| Role::Submit((*set).clone()))))
+        Some((tool, submits.map(|set| Role::Submit((*set).clone()))))
     });
-    Offer { tools: shown.collect(), problems }
+    let mut tools = Vec::new();
+    let mut off = Vec::new();
+    for (tool, role) in shown {
+        match (role, by_its_server(tool, list.tasks), obstacle) {
+            (Some(role), _, _) => tools.push((Arc::clone(tool), role)),
+            (None, role, None) => tools.push((Arc::clone(tool), role.unwrap_or(Role::Call))),
+            (None, Some(Role::Core { always: true }), Some(obstacle)) => {
+                off.push(format!("tool '{}', which runs only as a task, is off: {obstacle}", tool.name));
+            }
+            (None, _, Some(_)) => tools.push((Arc::clone(tool), Role::Call)),
+        }
+    }
+    problems.extend(off);
+    Offer { tools, problems }
+}
+
+/// What a tool does by its server's own way with tasks.
+fn by_its_server(tool: &ListedTool, tasks: Option<TaskProtocol>) -> Option<Role> {
+    match (tasks?, tool.task_support()) {
+        (TaskProtocol::Extension, _) => Some(Role::MayBecomeTask),
+        (TaskProtocol::Core, Some("required")) => Some(Role::Core { always: true }),
+        (TaskProtocol::Core, Some("optional")) => Some(Role::Core { always: false }),
+        (TaskProtocol::Core, _) => None,
+    }
 }
 
 fn problem(set: &Toolset, list: &Listed, obstacle: Option<&str>) -> Option<String> {

@@ -81,6 +81,12 @@ impl ListedTool {
         self.definition.get(field).and_then(Value::as_str).unwrap_or_default()
     }
 
+    /// Whether it runs as a core task (`execution.taskSupport`): `required`, `optional` or `forbidden`, which is also what a
+    /// tool means that says nothing.
+    pub(crate) fn task_support(&self) -> Option<&str> {
+        self.definition.pointer("/execution/taskSupport")?.as_str()
+    }
+
     /// Arguments against the `inputSchema`.
     pub(crate) fn judge_arguments<T>(
         &self,

@@ -3,17 +3,16 @@
 //! Whatever dies in between, the task is tracked, or its row says that the outcome is unknown and its thread is told.
 //! A task that the server took and we cannot track is cancelled there.
 
-use pudu_config::{Server, Toolset};
+use pudu_config::Server;
 use pudu_domain::task::{Command, Delivery, Intent, Refusal, Repeatable, State, intend};
-use pudu_domain::{Lease, ServerName, Task, TaskKey, TaskName, TaskSpec, Timestamp};
+use pudu_domain::{Lease, RemoteTaskId, ServerName, Snapshot, Task, TaskKey, TaskName, TaskSpec, Timestamp};
 use serde_json::{Map, Value};
 use std::time::Duration;
 
-use super::{InvokeError, Terms, Tools, storable};
-use crate::drivers::ORDINARY_TOOLS;
+use super::{InvokeError, Invoked, Terms, Tools, storable};
 use crate::ports::{
-    Caller, Cancelled, Committed, StoreError, Submission, SubmitError, Submits, Submitted as Taken,
-    TaskDriver,
+    Caller, Cancelled, Committed, DriverError, StoreError, Submission, SubmitError, Submits,
+    Submitted as Taken, TaskDriver,
 };
 use crate::settle::Settled;
 
@@ -37,7 +36,11 @@ pub struct Submitted {
 
 /// What is to be submitted.
 pub(super) struct Order<'a> {
-    pub(super) set: &'a Toolset,
+    /// What the user calls the task.
+    pub(super) name: &'a str,
+    /// The name of the driver that speaks for it.
+    pub(super) driver: &'static str,
+    pub(super) by: Submits<'a>,
     pub(super) arguments: Map<String, Value>,
     /// By what a repetition is recognised.
     pub(super) repeatable: Option<Repeatable>,
@@ -61,21 +64,19 @@ impl Tools {
         server: &Server,
         order: Order<'_>,
         limit: Duration,
-    ) -> Result<Submitted, InvokeError> {
-        let Order { set, arguments, repeatable, terms } = order;
+    ) -> Result<Invoked, InvokeError> {
+        let Order { name, driver: speaks, by, arguments, repeatable, terms } = order;
         let unusable = |problem: String| InvokeError::Unusable { server: server.name.clone(), problem };
-        let driver = self
-            .drivers
-            .get(ORDINARY_TOOLS)
-            .ok_or_else(|| unusable(format!("there is no driver '{ORDINARY_TOOLS}'")))?;
+        let driver =
+            self.drivers.get(speaks).ok_or_else(|| unusable(format!("there is no driver '{speaks}'")))?;
         let started_at = self.settle.clock.now();
         let intent = Intent {
             key: TaskKey { thread: caller.thread.clone(), id: self.random.task_id(started_at) },
-            name: TaskName::parse(set.name.as_str()).map_err(|error| unusable(error.to_string()))?,
+            name: TaskName::parse(name).map_err(|error| unusable(error.to_string()))?,
             server: ServerName::parse(server.name.as_str()).map_err(|error| unusable(error.to_string()))?,
             identity: self.configs.identity(server).map_err(|error| unusable(error.to_string()))?,
-            driver: ORDINARY_TOOLS.to_owned(),
-            driver_data: driver.data(Submits::Toolset(set)),
+            driver: speaks.to_owned(),
+            driver_data: driver.data(by),
             delivery: Delivery::Event,
             repeatable,
         };
@@ -84,7 +85,7 @@ impl Tools {
         }
         let (task, spec) = match self.write_intent(intent, started_at + limit + RECORDING).await? {
             Written::Intent(written) => *written,
-            Written::Before(submitted) => return Ok(submitted),
+            Written::Before(submitted) => return Ok(Invoked::Submitted(submitted)),
         };
         let attempt = Attempt { terms, server, caller, driver: driver.as_ref(), task, spec };
         let call = attempt.driver.submit(server, caller, &attempt.spec.driver_data, arguments, limit);
@@ -94,11 +95,15 @@ impl Tools {
                 limit.as_millis()
             )))
         });
-        match answer {
+        let submitted = match answer {
             Ok(Taken::Task(submission)) => self.track(attempt, submission, started_at).await,
-            Ok(Taken::Answered(_)) => {
-                let message = "the submit tool answered with a result instead of a task".to_owned();
-                self.refuse(attempt, Refusal::Unknown(message)).await
+            Ok(Taken::Answered(result)) => {
+                self.erase(attempt).await;
+                return Ok(Invoked::Result(result));
+            }
+            Err(SubmitError::Call(error)) => {
+                self.erase(attempt).await;
+                return Err(error.into());
             }
             Err(SubmitError::Refused(message)) => self.refuse(attempt, Refusal::Refused(message)).await,
             Err(SubmitError::Denied(error)) => {
@@ -109,7 +114,14 @@ impl Tools {
                 let refusal = self.undo(&attempt, handle.as_deref(), message).await;
                 self.refuse(attempt, refusal).await
             }
-        }
+        };
+        submitted.map(Invoked::Submitted)
+    }
+
+    /// The call has ended and its caller hears how: nothing of it is kept, as of any other call. If that fails, recovery tells the
+    /// thread that the outcome is not known, when the submitter's time is over.
+    async fn erase(&self, attempt: Attempt<'_>) {
+        log_unrecorded(self.settle.held(attempt.task, &attempt.spec, Command::RecordAnswered).await);
     }
 
     /// Writes the intent down, or finds the submission that this one repeats. Nothing has been sent when this fails.
@@ -235,12 +247,8 @@ impl Tools {
     /// Cancels what the server started and we cannot track; says whether anything may still run there.
     async fn undo(&self, attempt: &Attempt<'_>, handle: Option<&str>, message: String) -> Refusal {
         let Some(handle) = handle else { return Refusal::Unknown(message) };
-        let call =
-            attempt.driver.cancel(attempt.server, attempt.caller, &attempt.spec.driver_data, handle, UNDO);
-        match tokio::time::timeout(UNDO, call).await {
-            Ok(Ok(Cancelled::Snapshot(snapshot))) if snapshot.status.is_terminal() => {
-                Refusal::Refused(message)
-            }
+        match tokio::time::timeout(UNDO, attempt.cancel(handle)).await {
+            Ok(Ok(snapshot)) if snapshot.status.is_terminal() => Refusal::Refused(message),
             outcome => {
                 let why = match outcome {
                     Ok(Ok(_)) => "it did not end".to_owned(),
@@ -299,6 +307,19 @@ enum ReadBack {
 }
 
 impl Attempt<'_> {
+    /// Cancels at the server, and says how the task stands then: a server that only acknowledges is asked once.
+    async fn cancel(&self, handle: &str) -> Result<Snapshot, DriverError> {
+        let (server, caller, data) = (self.server, self.caller, &self.spec.driver_data);
+        match self.driver.cancel(server, caller, data, handle, UNDO).await? {
+            Cancelled::Snapshot(snapshot) => Ok(snapshot),
+            Cancelled::Acknowledged => {
+                let remote =
+                    RemoteTaskId::parse(handle).map_err(|error| DriverError::Retry(error.to_string()))?;
+                self.driver.status(server, caller, data, &remote, UNDO).await
+            }
+        }
+    }
+
     fn uncertain(&self, message: String) -> InvokeError {
         InvokeError::Uncertain {
             server: self.server.name.clone(),
@@ -322,8 +343,8 @@ fn log_unrecorded(outcome: Result<Settled, StoreError>) {
     match outcome {
         Ok(Settled::Done { .. }) => {}
         Ok(other) => {
-            tracing::info!(outcome = ?other, "a refusal was not recorded; recovery will end the task");
+            tracing::info!(outcome = ?other, "an outcome was not recorded; recovery will end the task");
         }
-        Err(error) => tracing::warn!(%error, "a refusal was not recorded; recovery will end the task"),
+        Err(error) => tracing::warn!(%error, "an outcome was not recorded; recovery will end the task"),
     }
 }

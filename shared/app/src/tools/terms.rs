@@ -13,6 +13,8 @@ pub struct Terms {
     pub key: Option<IdempotencyKey>,
     /// Cancelled when the caller has hung up. Without a key nobody can ask for the task again then, so it is not kept.
     pub gone: CancellationToken,
+    /// Whether the caller wants a task where a tool leaves it the choice.
+    pub durable: bool,
 }
 
 impl Terms {

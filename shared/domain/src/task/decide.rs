@@ -24,6 +24,9 @@ pub enum Command {
     },
     /// The submission came to nothing. By the submitter, who holds the intent.
     RecordRefusal(submit::Refusal),
+    /// The call that could have become a task ended at once, and its caller has the outcome: nothing is left to track. By the
+    /// submitter, who holds the intent.
+    RecordAnswered,
     /// The server answered a poll. By the holder.
     RecordStatus(Snapshot),
     /// A poll failed; it is tried again. By the holder.
@@ -82,6 +85,7 @@ impl Command {
         match self {
             Self::RecordSubmit { .. } => "record_submit",
             Self::RecordRefusal(_) => "record_refusal",
+            Self::RecordAnswered => "record_answered",
             Self::RecordStatus(_) => "record_status",
             Self::RecordPollFailure(_) => "record_poll_failure",
             Self::RecordPollViolation(_) => "record_poll_violation",
@@ -121,7 +125,10 @@ pub fn decide(
         (State::Ended { .. }, _) => return Err(Rejected::Ended),
         (
             State::Intent { .. },
-            Command::RecordSubmit { .. } | Command::RecordRefusal(_) | Command::Recover,
+            Command::RecordSubmit { .. }
+            | Command::RecordRefusal(_)
+            | Command::RecordAnswered
+            | Command::Recover,
         )
         | (
             State::Active { .. },
@@ -145,6 +152,7 @@ pub fn decide(
             submit::record(task, remote, snapshot, started_at, now, context)
         }
         Command::RecordRefusal(refusal) => submit::refuse(task, refusal, now, context),
+        Command::RecordAnswered => submit::erase(task, now, context),
         Command::RecordStatus(snapshot) => poll::status(task, snapshot, now, context),
         Command::RecordPollFailure(error) => poll::failure(task, &error, now, context),
         Command::RecordPollViolation(error) => poll::violation(task, &error, now, context),
@@ -220,7 +228,7 @@ impl Draft {
             }
         };
         let (spec, expires) = (self.spec, self.expires);
-        Change { expect: before.durable.held(), task: self.task, spec, payload, note, expires }
+        Change { expect: before.durable.held(), task: self.task, spec, payload, note, expires, erased: false }
     }
 
     /// Makes the next version when attention begins or its content changes; forgets the current one when it ends, so
@@ -253,12 +261,12 @@ pub fn put_aside(task: &Task, now: Timestamp) -> Change {
 }
 
 /// The holder's claim ends, and the task stays as it was.
-fn release(task: &Task, due: Option<Due>, now: Timestamp) -> Change {
+pub(super) fn release(task: &Task, due: Option<Due>, now: Timestamp) -> Change {
     let released = Task { durable: task.durable.committed(due), updated_at: now, ..task.clone() };
     quiet(task.durable.held(), released, None)
 }
 
 /// A change that creates the row or fences its holder, and makes no event.
 pub(super) fn quiet(expect: Expect, task: Task, spec: Option<TaskSpec>) -> Change {
-    Change { expect, task, spec, payload: PayloadWrite::Keep, note: None, expires: None }
+    Change { expect, task, spec, payload: PayloadWrite::Keep, note: None, expires: None, erased: false }
 }

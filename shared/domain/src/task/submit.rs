@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::decide::{Context, Draft, quiet};
+use super::decide::{Context, Draft, quiet, release};
 use super::{Attention, Change, Delivery, Outcome, Phase, Repeatable, State, Task, TaskSpec, Tracking};
 use crate::backoff;
 use crate::durable::{Due, Durable, Expect, Lane, Lease};
@@ -122,6 +122,12 @@ pub(super) fn refuse(task: &Task, refusal: Refusal, now: Timestamp, context: Con
             draft.commit(task, now, context)
         }
     }
+}
+
+/// There was no task. The spec goes along, because the store finds the key's row by it.
+pub(super) fn erase(task: &Task, now: Timestamp, context: Context<'_>) -> Change {
+    let spec = Some(context.spec.clone());
+    Change { spec, erased: true, ..release(task, task.wants(), now) }
 }
 
 /// How a status splits into an end and a phase.

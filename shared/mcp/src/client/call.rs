@@ -47,7 +47,8 @@ const NOT_LET_IN: [u16; 3] = [401, 403, 429];
 impl Heard {
     fn note(&self, answer: &Result<Value, Failure>) {
         let failure = answer.as_ref().err();
-        let own = failure.filter(|failure| !failure.status.is_some_and(|status| NOT_LET_IN.contains(&status)));
+        let own =
+            failure.filter(|failure| !failure.status.is_some_and(|status| NOT_LET_IN.contains(&status)));
         self.0.store(own.and_then(|failure| failure.code).unwrap_or(0), Ordering::Release);
     }
 
@@ -165,7 +166,8 @@ pub(super) async fn ask(
 ) -> Result<TaskReply, CallError> {
     let TaskRequest { method, params, tool } = request;
     let heard = Heard::default();
-    let answer = send(client, server, caller, (method.as_str(), ToolCall::plain(tool, params)), until, &heard);
+    let answer =
+        send(client, server, caller, (method.as_str(), ToolCall::plain(tool, params)), until, &heard);
     match (answer.await, heard.code()) {
         (Ok(said), _) => Ok(TaskReply::Said(said)),
         (Err(error), Some(code)) => Ok(TaskReply::Error { code, error }),
@@ -187,8 +189,16 @@ async fn send(
     let sent = Arc::new(AtomicBool::new(false));
     let watch = Watch::default();
     let ToolCall { tool, arguments, definition, tasks } = call;
-    let end =
-        Sending { client, way: &way, definition, tasks, until, sent: Arc::clone(&sent), watch: &watch, heard };
+    let end = Sending {
+        client,
+        way: &way,
+        definition,
+        tasks,
+        until,
+        sent: Arc::clone(&sent),
+        watch: &watch,
+        heard,
+    };
     let request = Request { server, caller, method, tool, arguments, headers: Headers::default() };
     if let Ok(answer) = timeout_at(until, through(&end, request)).await {
         // An interceptor may have put anything into its error, also the token that it saw.

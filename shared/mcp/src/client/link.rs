@@ -71,7 +71,11 @@ impl<'a> Link<'a> {
                 Ok(Probe::Older) => None,
                 Err(failure) => {
                     let (server, error) = (&self.target.server, &failure.message);
-                    tracing::warn!(server, error, "a server did not say what it can do; its calls do not become tasks");
+                    tracing::warn!(
+                        server,
+                        error,
+                        "a server did not say what it can do; its calls do not become tasks"
+                    );
                     None
                 }
             },

@@ -19,7 +19,8 @@ pub(super) fn read(result: &Value) -> Result<Submission, SubmitError> {
     let violation = |message: String| SubmitError::Violation { handle: Some(handle.to_owned()), message };
     told.status().map_err(violation)?;
     let poll_after = told.pause("pollIntervalMs", "ttlMs").map_err(violation)?;
-    let remote = RemoteTaskId::parse(handle)
-        .map_err(|invalid| violation(format!("the server started a task that cannot be tracked: {invalid}")))?;
+    let remote = RemoteTaskId::parse(handle).map_err(|invalid| {
+        violation(format!("the server started a task that cannot be tracked: {invalid}"))
+    })?;
     Ok(Submission { remote, snapshot: Snapshot { poll_after, ..Snapshot::bare(Status::Submitted) } })
 }

@@ -11,7 +11,8 @@ const FORM: &str = "elicitation/create";
 /// The JSON Schema of the answer to `asked` (the `inputRequests` of the task).
 pub(super) fn schema(asked: &Value) -> Result<Value, Unanswerable> {
     let asked = asked.as_object().filter(|asked| !asked.is_empty());
-    let asked = asked.ok_or_else(|| Unanswerable("the task's question names nothing that it asks".to_owned()))?;
+    let asked =
+        asked.ok_or_else(|| Unanswerable("the task's question names nothing that it asks".to_owned()))?;
     let mut properties = Map::new();
     for (key, request) in asked {
         properties.insert(key.clone(), one(key, request)?);
@@ -41,8 +42,9 @@ fn one(key: &str, request: &Value) -> Result<Value, Unanswerable> {
         )));
     }
     let form = params.and_then(|params| params.get("requestedSchema")).filter(|schema| schema.is_object());
-    let form = form
-        .ok_or_else(|| Unanswerable(format!("the question '{key}' does not say what an answer looks like")))?;
+    let form = form.ok_or_else(|| {
+        Unanswerable(format!("the question '{key}' does not say what an answer looks like"))
+    })?;
     let accept = json!({
         "type": "object",
         "properties": {"action": {"const": "accept"}, "content": form},

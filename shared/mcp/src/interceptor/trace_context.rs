@@ -46,8 +46,7 @@ impl Interceptor for TraceContext {
             None => self.fresh(),
         };
         request.headers.set(HEADER, SecretString::from(context.as_str()));
-        let (server, method, tool) =
-            (request.server.name.clone(), request.method, request.tool.clone());
+        let (server, method, tool) = (request.server.name.clone(), request.method, request.tool.clone());
         let began = Instant::now();
         let answer = next.call(request).await;
         let fault = answer.as_ref().err().map(|error| error.fault);

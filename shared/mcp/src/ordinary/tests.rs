@@ -2,7 +2,7 @@ use std::collections::HashMap;
 use std::sync::Mutex;
 
 use proptest::prelude::*;
-use pudu_app::ports::{Listing, RequestSecrets, Submits};
+use pudu_app::ports::{Listing, RequestSecrets, Submits, TaskReply, TaskRequest};
 use pudu_config::{Document, NoSecrets, Secrets};
 use pudu_domain::{ThreadId, ThreadKey, UserId};
 use secrecy::SecretString;
@@ -79,6 +79,16 @@ impl McpClient for Scripted {
         assert!(matches!(caller.secrets, RequestSecrets::Background));
         self.asked.lock().unwrap().push((call.tool, Value::Object(call.arguments)));
         self.answer.clone()
+    }
+
+    async fn ask_task(
+        &self,
+        _: &Server,
+        _: &Caller,
+        _: TaskRequest,
+        _: Duration,
+    ) -> Result<TaskReply, CallError> {
+        panic!("an ordinary toolset is asked through its tools")
     }
 }
 

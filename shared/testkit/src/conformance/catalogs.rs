@@ -27,7 +27,12 @@ fn tool(definition: Value) -> RawTool {
 
 fn listing(world: &World, tools: Vec<RawTool>) -> StoredListing {
     let listed_at = world.now();
-    StoredListing { tools, tasks: Some(TaskProtocol::Core), listed_at, fresh_until: listed_at + Duration::from_secs(600) }
+    StoredListing {
+        tools,
+        tasks: Some(TaskProtocol::Core),
+        listed_at,
+        fresh_until: listed_at + Duration::from_secs(600),
+    }
 }
 
 async fn put(world: &World, server: &str, digest: &str, listing: &StoredListing) {

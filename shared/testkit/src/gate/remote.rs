@@ -6,7 +6,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use pudu_app::ports::{
     AnswerError, CallError, CallFault, Caller, Cancelled, DriverError, Listing, McpClient, SubmitError,
-    Submits, Submitted, TaskDriver, ToolCall, Unanswerable,
+    Submits, Submitted, TaskDriver, TaskReply, TaskRequest, ToolCall, Unanswerable,
 };
 use pudu_config::Server;
 use pudu_domain::{RemoteTaskId, Snapshot};
@@ -127,6 +127,17 @@ impl McpClient for Gated<dyn McpClient> {
         limit: Duration,
     ) -> Result<Value, CallError> {
         let call = self.gate.call("mcp.call_tool", self.inner.call_tool(server, caller, call, limit));
+        at_the_server(server, timeout(limit, call).await)
+    }
+
+    async fn ask_task(
+        &self,
+        server: &Server,
+        caller: &Caller,
+        request: TaskRequest,
+        limit: Duration,
+    ) -> Result<TaskReply, CallError> {
+        let call = self.gate.call("mcp.ask_task", self.inner.ask_task(server, caller, request, limit));
         at_the_server(server, timeout(limit, call).await)
     }
 }

@@ -3,7 +3,9 @@
 use async_trait::async_trait;
 use pudu_app::ports::{Committed, ItemKey, NoteKey, StoreError, TaskStore};
 use pudu_domain::task::{Change, PayloadWrite};
-use pudu_domain::{Expect, Lane, Lease, Payload, Task, TaskId, TaskKey, TaskSpec, ThreadKey, Timestamp};
+use pudu_domain::{
+    Durable, Expect, Lane, Lease, Payload, Task, TaskId, TaskKey, TaskSpec, ThreadKey, Timestamp,
+};
 
 use super::rows::{Claim, NoteRow, Rows, TaskRow, judged, kind_of, unreadable};
 use super::{Attempt, FakeStore, Flaw, Handle, StoredTask, Wrote};
@@ -55,8 +57,16 @@ impl Rows {
     fn commit_task(&mut self, change: &Change, attempt: Attempt) -> Result<Committed, StoreError> {
         let key = &change.task.key;
         let before = self.tasks.get(key).map(|row| row.stored.task.durable.clone());
+        // A row that is gone is all that an erasing change wants.
+        if change.erased && before.is_none() {
+            return Ok(Committed::Done);
+        }
         if !change.expect.holds(before.as_ref(), attempt.now) {
             return Ok(judged(&change.expect, before.as_ref(), attempt));
+        }
+        if change.erased {
+            self.erase_task(change, before, attempt.now);
+            return Ok(Committed::Done);
         }
         let thread = self.thread_for(&key.thread, change.task.created_at);
         let birth = matches!(change.expect, Expect::Absent { .. });
@@ -114,6 +124,18 @@ impl Rows {
             self.notes.insert(at, NoteRow { note: note.clone(), broken: false });
         }
         Ok(Committed::Done)
+    }
+
+    /// Takes away what the birth of the task wrote.
+    fn erase_task(&mut self, change: &Change, before: Option<Durable>, now: Timestamp) {
+        let key = &change.task.key;
+        self.tasks.remove(key);
+        if let Some(repeatable) = change.spec.as_ref().and_then(|spec| spec.repeatable.clone()) {
+            self.repeatable.remove(&(key.thread.clone(), repeatable.key));
+        }
+        let (kind, server) = (kind_of(&change.expect), Some(&change.task.server));
+        let gone = change.task.durable.committed(None);
+        self.wrote(kind, ItemKey::Task(key.clone()), server, (before.as_ref(), &gone), now);
     }
 }
 
