@@ -11,6 +11,7 @@ mod commit;
 mod configs;
 mod corrupt;
 mod due;
+mod erase;
 mod events;
 mod handle;
 mod life;
@@ -118,6 +119,7 @@ pub const SUITES: [Suite; 10] = [
             corrupt::CASES,
             retention::CASES,
             repeatable::CASES,
+            erase::CASES,
         ],
     },
     Suite { port: "note_store", parts: &[notes::CASES, corrupt::NOTE_CASES] },

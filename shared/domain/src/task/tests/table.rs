@@ -10,7 +10,7 @@ const NOW: u64 = 100;
 const STARTED: u64 = 97;
 
 /// One line per transition: states `|` commands `|` what becomes of it. The last column holds how it is written (`commit`
-/// takes the lease, `fence` takes it and raises the generation, `wake` leaves both), the status, lane and due second, the
+/// takes the lease, `fence` takes it and raises the generation, `wake` leaves both, `erase` takes the whole task), the status, lane and due second, the
 /// payload row, and the event.
 ///
 /// All rows were due at 90, for their first poll or a tie of poll and cancel; `input_required` has its event v1 already.
@@ -26,6 +26,7 @@ const TABLE: &str = "
     intent intent+cancel | submit:cancelled                         | commit cancelled never keep v1
     intent intent+cancel | refused                                  | commit failed never put -
     intent intent+cancel | unknown                                  | commit failed never put v1
+    intent intent+cancel | answered                                 | erase submitted intent@130 keep -
     intent | recover                                                | commit failed never put v1
     intent+cancel | recover                                         | commit cancelled never put v1
     intent | request_cancel                                         | wake submitted intent@130 keep -
@@ -152,6 +153,7 @@ fn commands() -> Vec<(String, Command)> {
     let mut all = vec![
         ("refused".to_owned(), Command::RecordRefusal(Refusal::Refused("no such report".into()))),
         ("unknown".to_owned(), Command::RecordRefusal(Refusal::Unknown("no answer".into()))),
+        ("answered".to_owned(), Command::RecordAnswered),
         ("poll_failure".to_owned(), Command::RecordPollFailure("timed out".into())),
         ("poll_violation".to_owned(), Command::RecordPollViolation("another task's id".into())),
         ("request_cancel".to_owned(), Command::RequestCancel),
@@ -176,7 +178,7 @@ fn describe(before: &Task, change: &Change) -> String {
         Expect::Held { generation, wake } => {
             assert_eq!((*generation, *wake), (old.generation, old.wake));
             assert_eq!((new.generation, new.wake, &new.lease), (old.generation, old.wake, &None));
-            "commit"
+            if change.erased { "erase" } else { "commit" }
         }
         expect => {
             assert_eq!(*expect, old.unchanged());
