@@ -20,9 +20,8 @@ fn remote() -> RemoteTaskId {
 
 fn task(fields: Value) -> Value {
     let mut task = json!({"taskId": "r1", "status": "working", "ttl": 300_000});
-    for (key, value) in fields.as_object().unwrap() {
-        task[key] = value.clone();
-    }
+    let Value::Object(fields) = fields else { panic!("fields are an object") };
+    task.as_object_mut().unwrap().extend(fields);
     task
 }
 

@@ -32,9 +32,8 @@ async fn submitted(answer: Result<Value, CallError>) -> Result<Submitted, Submit
 
 fn state(fields: Value) -> Result<Snapshot, String> {
     let mut task = json!({"resultType": "complete", "taskId": "r1", "status": "working", "ttlMs": null});
-    for (key, value) in fields.as_object().unwrap() {
-        task[key] = value.clone();
-    }
+    let Value::Object(fields) = fields else { panic!("fields are an object") };
+    task.as_object_mut().unwrap().extend(fields);
     state::read(&task, "r1", &Redactor::default())
 }
 

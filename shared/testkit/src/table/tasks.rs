@@ -65,7 +65,7 @@ impl Rows {
             return Ok(judged(&change.expect, before.as_ref(), attempt));
         }
         if change.erased {
-            self.erase_task(change, before, attempt.now);
+            self.erase_task(change, before.as_ref(), attempt.now);
             return Ok(Committed::Done);
         }
         let thread = self.thread_for(&key.thread, change.task.created_at);
@@ -127,7 +127,7 @@ impl Rows {
     }
 
     /// Takes away what the birth of the task wrote.
-    fn erase_task(&mut self, change: &Change, before: Option<Durable>, now: Timestamp) {
+    fn erase_task(&mut self, change: &Change, before: Option<&Durable>, now: Timestamp) {
         let key = &change.task.key;
         self.tasks.remove(key);
         if let Some(repeatable) = change.spec.as_ref().and_then(|spec| spec.repeatable.clone()) {
@@ -135,7 +135,7 @@ impl Rows {
         }
         let (kind, server) = (kind_of(&change.expect), Some(&change.task.server));
         let gone = change.task.durable.committed(None);
-        self.wrote(kind, ItemKey::Task(key.clone()), server, (before.as_ref(), &gone), now);
+        self.wrote(kind, ItemKey::Task(key.clone()), server, (before, &gone), now);
     }
 }
 

@@ -272,6 +272,7 @@ fn only_a_cancel_of_a_tracked_task_fences() {
             ("request_cancel", "intent") => assert_eq!(how, "wake"),
             ("request_cancel", "submitted" | "working" | "input_required") => assert_eq!(how, "fence"),
             ("request_cancel", _) => assert_eq!(how, "nothing", "{state}"),
+            ("answered", _) => assert_eq!(how, "erase", "{state}"),
             _ => assert_eq!(how, "commit", "{state} {command}"),
         }
     }
