@@ -105,7 +105,7 @@ async fn a_reset_makes_the_next_use_ask_again() {
     assert!(answer["message"].as_str().unwrap().contains("next use"), "{answer}");
     assert!(!world.rows().await.text().contains("catalog#"), "the table has forgotten too");
     world.get("/api/tools").await;
-    assert_eq!(toll.take(), ["tools/list"]);
+    assert_eq!(toll.take(), ["server/discover", "tools/list"]);
     assert!(world.rows().await.text().contains("catalog#"));
 }
 
