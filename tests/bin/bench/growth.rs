@@ -46,12 +46,13 @@ pub(crate) async fn run(out: &mut impl FnMut(Row)) -> anyhow::Result<()> {
         fill(life.metered.client(), &template, made..size, clock.now()).await?;
         made = size;
         let filling = began.elapsed().as_secs_f64();
-        out(measured(&life, &clock, &key).await?.with("not_due", size).number("filling_seconds", filling));
+        let row = Row::of("growth").with("not_due", size);
+        out(measured(row, &life, &clock, &key).await?.number("filling_seconds", filling));
     }
     Ok(())
 }
 
-async fn measured(life: &Life, clock: &HandClock, key: &TaskKey) -> anyhow::Result<Row> {
+async fn measured(row: Row, life: &Life, clock: &HandClock, key: &TaskKey) -> anyhow::Result<Row> {
     let mut claims = Vec::new();
     let mut polls = Vec::new();
     for number in 0..WARM_UP + POLLS {
@@ -87,7 +88,7 @@ async fn measured(life: &Life, clock: &HandClock, key: &TaskKey) -> anyhow::Resu
     }
     let look = life.metered.costs.take();
     let each = |total: f64, count: usize| total / count as f64;
-    Ok(Row::of("growth")
+    Ok(row
         .number("poll_write", each(poll.write, POLLS))
         .number("poll_read", each(poll.read, POLLS))
         .precise("poll_ms_p50", median(polls.split_off(WARM_UP)))
