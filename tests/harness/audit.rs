@@ -43,11 +43,24 @@ pub struct RemoteFacts {
     pub cancel_asked: bool,
 }
 
+/// A task that a caller was told of.
+#[derive(Debug, Clone)]
+pub struct Promise {
+    /// Its local id.
+    pub task: String,
+    /// Its thread.
+    pub thread: String,
+}
+
 /// Everything that is known.
 #[derive(Debug, Clone, Default)]
 pub struct Facts {
-    /// Local ids that callers were given.
-    pub promised: Vec<String>,
+    /// Local ids that callers were given, each with its thread.
+    pub promised: Vec<Promise>,
+    /// Threads that callers deleted.
+    pub deleted: BTreeSet<String>,
+    /// Rows that are left of them.
+    pub left_over: Vec<String>,
     /// Requests of callers that were refused and should not have been, with the answers.
     pub refused: Vec<String>,
     /// The rows of all threads.
@@ -65,9 +78,10 @@ pub struct Facts {
 /// What it comes to. Its text is the line that a run ends with.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Verdict {
-    /// Tasks in the table.
+    /// Tasks in the table, and those that went with their threads.
     pub tasks: usize,
-    /// Tasks without their end, without an event that should have been told, or that nobody heard of again.
+    /// Tasks without their end, without an event that should have been told, or that nobody heard of again; rows that outlived
+    /// their thread.
     pub lost: usize,
     /// Deliveries of what had been delivered, or had been overtaken by a newer version.
     pub duplicated: usize,
@@ -94,7 +108,11 @@ impl Verdict {
 impl Facts {
     /// Judges them.
     pub fn judge(&self) -> Verdict {
-        let mut verdict = Verdict { tasks: self.tasks.len(), ..Verdict::default() };
+        let known: BTreeSet<&str> = self.tasks.iter().map(|task| task.id.as_str()).collect();
+        let gone = self.promised.iter().filter(|promise| {
+            self.deleted.contains(&promise.thread) && !known.contains(promise.task.as_str())
+        });
+        let mut verdict = Verdict { tasks: self.tasks.len() + gone.count(), ..Verdict::default() };
         self.lost(&mut verdict);
         self.duplicated(&mut verdict);
         self.untracked(&mut verdict);
@@ -108,9 +126,21 @@ impl Facts {
             self.remotes.iter().map(|remote| (remote.id.as_str(), remote.status)).collect();
         let mut findings: Vec<String> =
             self.refused.iter().map(|answer| format!("a caller was refused: {answer}")).collect();
-        let gone = self.promised.iter().filter(|id| !known.contains(id.as_str()));
-        findings.extend(gone.map(|id| format!("{id} was promised and has no row")));
-        let gone = self.seen.iter().filter(|(version, _)| !told.contains(version));
+        findings
+            .extend(self.left_over.iter().map(|row| format!("its thread was deleted, not the row {row}")));
+        let missing = |promise: &&Promise| {
+            !known.contains(promise.task.as_str()) && !self.deleted.contains(&promise.thread)
+        };
+        let missing = self.promised.iter().filter(missing);
+        findings.extend(missing.map(|promise| format!("{} was promised and has no row", promise.task)));
+        let erased: BTreeSet<&str> = self
+            .promised
+            .iter()
+            .filter(|promise| self.deleted.contains(&promise.thread))
+            .map(|promise| promise.task.as_str())
+            .collect();
+        let gone = |((task, _), _): &&(Version, String)| !erased.contains(task.as_str());
+        let gone = self.seen.iter().filter(gone).filter(|(version, _)| !told.contains(version));
         findings.extend(
             gone.map(|((task, version), _)| format!("{task} was told version {version}, which is gone")),
         );
@@ -161,7 +191,8 @@ impl Facts {
             *reports.entry(task.thread.as_str()).or_default() += 1;
         }
         for remote in self.remotes.iter().filter(|remote| !owned.contains(remote.id.as_str())) {
-            if remote.cancel_asked {
+            let ended_in_time = remote.status.is_terminal() && self.deleted.contains(&remote.thread);
+            if remote.cancel_asked || ended_in_time {
                 continue;
             }
             match reports.get_mut(remote.thread.as_str()) {

@@ -1,6 +1,6 @@
 //! The audit of a soak sees each thing that it counts, and nothing else.
 
-use acceptance::audit::{Facts, RemoteFacts, TaskFacts, Verdict};
+use acceptance::audit::{Facts, Promise, RemoteFacts, TaskFacts, Verdict};
 use pudu_domain::Status;
 
 const THREAD: &str = "t1";
@@ -23,7 +23,7 @@ fn fine() -> Facts {
         cancel_asked: false,
     };
     Facts {
-        promised: vec!["a".to_owned()],
+        promised: vec![promise("a")],
         tasks: vec![task],
         told: vec![("a".to_owned(), 2)],
         seen: [(("a".to_owned(), 2), "noon".to_owned())].into(),
@@ -31,6 +31,10 @@ fn fine() -> Facts {
         remotes: vec![remote],
         ..Facts::default()
     }
+}
+
+fn promise(task: &str) -> Promise {
+    Promise { task: task.to_owned(), thread: THREAD.to_owned() }
 }
 
 /// What the audit says when `spoil` has been at the facts.
@@ -52,7 +56,7 @@ fn a_run_without_fault_is_clean_and_says_so() {
 #[test]
 fn a_task_without_its_end_or_row_is_lost() {
     assert_eq!(counts(|facts| facts.tasks[0].status = Status::Working), (1, 0, 0));
-    assert_eq!(counts(|facts| facts.promised.push("b".to_owned())), (1, 0, 0));
+    assert_eq!(counts(|facts| facts.promised.push(promise("b"))), (1, 0, 0));
     assert_eq!(counts(|facts| facts.refused.push("503".to_owned())), (1, 0, 0));
     assert_eq!(
         counts(|facts| facts.remotes[0].status = Status::Failed),
@@ -122,4 +126,31 @@ fn a_remote_task_needs_an_owner_a_cancel_or_a_report() {
         facts.remotes.push(RemoteFacts { id: "r3".to_owned(), ..facts.remotes[0].clone() });
     };
     assert_eq!(counts(one_report_for_two), (0, 0, 1), "one report is of one remote task");
+}
+
+#[test]
+fn a_deleted_thread_takes_everything_with_it() {
+    let erased = |facts: &mut Facts| {
+        facts.deleted.insert(THREAD.to_owned());
+        (facts.tasks, facts.told) = (Vec::new(), Vec::new());
+    };
+    assert_eq!(counts(erased), (0, 0, 0));
+    let mut facts = fine();
+    erased(&mut facts);
+    assert_eq!(facts.judge().tasks, 1, "it counts all the same");
+    let left_over = |facts: &mut Facts| {
+        erased(facts);
+        facts.left_over.push("thread#t1 task#a".to_owned());
+    };
+    assert_eq!(counts(left_over), (1, 0, 0));
+    let running = |facts: &mut Facts| {
+        erased(facts);
+        facts.remotes[0].status = Status::Working;
+    };
+    assert_eq!(counts(running), (0, 0, 1), "it still runs at its server");
+    let cancelled = |facts: &mut Facts| {
+        running(facts);
+        facts.remotes[0].cancel_asked = true;
+    };
+    assert_eq!(counts(cancelled), (0, 0, 0));
 }

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use acceptance::Fleet;
-use acceptance::audit::Version;
+use acceptance::audit::{Promise, Version};
 use anyhow::Context;
 use http::{Method, StatusCode};
 use pudu_app::ports::Clock;
@@ -33,8 +33,10 @@ pub(crate) struct Callers {
 /// What they got.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Book {
-    /// Local ids.
-    pub(crate) promised: Vec<String>,
+    /// Tasks.
+    pub(crate) promised: Vec<Promise>,
+    /// Threads that were deleted.
+    pub(crate) deleted: BTreeSet<String>,
     /// What should have been answered otherwise.
     pub(crate) refused: Vec<String>,
     /// Cancels that were taken.
@@ -64,7 +66,7 @@ impl Callers {
         let id = answer.as_ref().ok().and_then(|(_, body)| body.get("task_id")?.as_str().map(str::to_owned));
         let mut book = self.book();
         match &id {
-            Some(id) => book.promised.push(id.clone()),
+            Some(id) => book.promised.push(Promise { task: id.clone(), thread: errand.thread.clone() }),
             None => book.refused.push(format!("{path}: {answer:?}")),
         }
         id
@@ -85,8 +87,22 @@ impl Callers {
         self.book().refused.push(format!("{path}: {last:?}"));
     }
 
+    /// Deletes a thread when its time has come, and its `tasks` have been submitted.
+    pub(crate) async fn delete(self, thread: String, tasks: usize, at: Instant) {
+        SystemClock.sleep(at.saturating_duration_since(Instant::now())).await;
+        let here = |book: &Book| book.promised.iter().filter(|promise| promise.thread == thread).count();
+        while here(&self.until_now()) < tasks {
+            SystemClock.sleep(LOOK).await;
+        }
+        let answer = self.call(Method::DELETE, &thread, None).await;
+        match answer {
+            Ok((StatusCode::ACCEPTED, _)) => drop(self.book().deleted.insert(thread)),
+            other => self.book().refused.push(format!("deleting {thread}: {other:?}")),
+        }
+    }
+
     /// Reads every thread's events again and again.
-    pub(crate) async fn watch(self, threads: BTreeSet<String>) {
+    pub(crate) async fn watch(self, threads: Vec<String>) {
         loop {
             for thread in &threads {
                 self.look(thread).await;

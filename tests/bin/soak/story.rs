@@ -1,6 +1,6 @@
 //! The run: everything starts, workers die for a while, what is left is worked off, and then it is counted.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::config::retry::RetryConfig;
 use aws_sdk_dynamodb::config::{BehaviorVersion, Credentials, Region};
 use pudu::engine::{Engine, REGION};
-use pudu::house::{House, Plan, limits, new_key};
+use pudu::house::{self, House, limits, new_key};
 use pudu::machine::{Machine, listen_anywhere};
 use pudu_app::ports::Clock;
 use pudu_lambda::clock::SystemClock;
@@ -24,7 +24,7 @@ use tokio::time::Instant;
 
 use crate::callers::{Book, Callers};
 use crate::crew::{Crew, Done};
-use crate::errands::{self, Errand};
+use crate::errands::{Errand, Plan};
 use crate::gather;
 use crate::heard::{Heard, Words};
 use crate::worker::policy;
@@ -62,25 +62,31 @@ pub(crate) async fn tell(settings: &Settings) -> anyhow::Result<bool> {
         settings.rough.as_secs()
     );
     let random = SeededRandom::new(settings.seed);
-    let errands = errands::draw(settings, &random.fork());
-    let threads: BTreeSet<String> = errands.iter().map(|errand| errand.thread.clone()).collect();
+    let plan = Plan::draw(settings, &random.fork());
+    let sizes = plan.threads();
+    let threads: Vec<String> = sizes.keys().cloned().collect();
     let folder = tempfile::Builder::new().prefix("pudu-soak-").tempdir()?;
     let servers = Fleet::start(settings.servers, folder.path()).await?;
     let engine = Engine::open(&folder.path().join("table"))?;
     let access_key = new_key(&OsRandom);
     let endpoint = engine.serve(([127, 0, 0, 1], 0).into(), access_key.clone()).await?;
-    let house = Arc::new(house(&endpoint.url(), access_key, folder.path())?);
+    let dynamo = client(&endpoint.url(), access_key);
+    let house = Arc::new(house(dynamo.clone(), folder.path())?);
     house.create_table().await?;
     house.wiring.configs.seed(servers.config()?).await.context("the config cannot be stored")?;
     let machine = Machine::start(Arc::clone(&house), listen_anywhere().await?)?;
 
     let callers = Callers::new(machine.gateway)?;
     let mut calling = JoinSet::new();
-    let later = before_it_hangs(errands, &callers, &mut calling).await;
+    let later = before_it_hangs(plan.errands, &callers, &mut calling).await;
     servers.hang(true);
     let began = Instant::now();
     for errand in later {
         calling.spawn(callers.clone().run(errand, began));
+    }
+    for (thread, at) in plan.deletions {
+        let tasks = sizes.get(&thread).copied().unwrap_or_default();
+        calling.spawn(callers.clone().delete(thread, tasks, began + at));
     }
     let mut watching = JoinSet::new();
     watching.spawn(callers.clone().watch(threads.clone()));
@@ -107,6 +113,8 @@ pub(crate) async fn tell(settings: &Settings) -> anyhow::Result<bool> {
     let (book, words) = (callers.until_now(), heard.until_now());
     let mut facts = gather::facts(&house, &threads, servers.all()).await?;
     facts.promised.clone_from(&book.promised);
+    facts.deleted.clone_from(&book.deleted);
+    facts.left_over = gather::rows_of(&dynamo, NAME, &book.deleted).await?;
     facts.refused.clone_from(&book.refused);
     facts.seen.clone_from(&book.seen);
     facts.claimed.clone_from(&words.delivered);
@@ -151,18 +159,21 @@ async fn drain(house: &House, calling: &mut JoinSet<()>) -> anyhow::Result<Optio
     }
 }
 
-fn house(endpoint: &str, access_key: String, folder: &Path) -> anyhow::Result<House> {
+fn client(endpoint: &str, access_key: String) -> Client {
     let config = aws_sdk_dynamodb::Config::builder()
         .behavior_version(BehaviorVersion::latest())
         .region(Region::new(REGION))
         .endpoint_url(endpoint)
         .credentials_provider(Credentials::new(access_key, "embedded", None, None, NAME))
         .retry_config(RetryConfig::disabled());
-    let dynamo = Client::from_conf(config.build());
-    let plan = Plan {
+    Client::from_conf(config.build())
+}
+
+fn house(dynamo: Client, folder: &Path) -> anyhow::Result<House> {
+    let plan = house::Plan {
         policy: policy(),
         limits: limits(LEASE),
-        ..Plan::new(dynamo, NAME.to_owned(), seal_key(folder), new_key(&OsRandom))
+        ..house::Plan::new(dynamo, NAME.to_owned(), seal_key(folder), new_key(&OsRandom))
     };
     House::new(plan)
 }
@@ -181,7 +192,12 @@ fn report(facts: &Facts, book: &Book, words: &Words, done: Done) -> bool {
             *notes.entry(state).or_default() += 1;
         }
     }
-    println!("ends: {}; cancels asked for: {}", counted(&ends), book.cancels);
+    println!(
+        "ends: {}; cancels asked for: {}; threads deleted: {}",
+        counted(&ends),
+        book.cancels,
+        book.deleted.len()
+    );
     println!("event versions: {}", counted(&notes));
     for (complaint, count) in words.complaints.iter().take(SHOWN) {
         println!("logged {count} times: {complaint}");
