@@ -20,6 +20,17 @@ pub fn wired(clock: VirtualClock, table: &FakeTable, server: &FakeServer, gate: 
     wired_with(clock, table, server, gate, Arc::new(NoSecrets))
 }
 
+/// The same, of a process with nonces of its own.
+pub fn wired_by(
+    seed: u64,
+    clock: VirtualClock,
+    table: &FakeTable,
+    server: &FakeServer,
+    gate: &Gate,
+) -> Wiring {
+    compose(clock, table, server, gate, (Arc::new(NoSecrets), seed))
+}
+
 /// The same, with variables.
 pub fn wired_with(
     clock: VirtualClock,
@@ -28,9 +39,19 @@ pub fn wired_with(
     gate: &Gate,
     secrets: Arc<dyn Vault>,
 ) -> Wiring {
+    compose(clock, table, server, gate, (secrets, 1))
+}
+
+fn compose(
+    clock: VirtualClock,
+    table: &FakeTable,
+    server: &FakeServer,
+    gate: &Gate,
+    (secrets, seed): (Arc<dyn Vault>, u64),
+) -> Wiring {
     let store = Arc::new(table.store(Arc::new(clock), gate.clone()));
     let driver: Arc<dyn TaskDriver> = Arc::new(server.driver());
-    let (keys, random) = (Arc::new(FixedKeys), Arc::new(SeededRandom::new(1)));
+    let (keys, random) = (Arc::new(FixedKeys), Arc::new(SeededRandom::new(seed)));
     let mcp = Known::new(Arc::new(server.client()), store.clone(), ListChanges::default(), Arc::new(clock));
     let ports = Ports {
         tasks: store.clone(),

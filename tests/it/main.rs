@@ -14,6 +14,7 @@ mod catalog;
 mod config_file;
 mod conformance;
 mod corpora;
+mod deletion;
 mod http;
 mod kms;
 mod lambda;

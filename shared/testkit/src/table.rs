@@ -174,6 +174,11 @@ impl FakeTable {
         lock(&self.0).handles.clone()
     }
 
+    /// Which task a caller's key stands for, with the digest of what it asked for.
+    pub fn repeatable(&self) -> BTreeMap<(ThreadKey, String), (TaskKey, String)> {
+        lock(&self.0).repeatable.clone()
+    }
+
     /// Every revision of the config, and the number of the current one.
     pub fn revisions(&self) -> (BTreeMap<u64, Revision>, Option<u64>) {
         let rows = lock(&self.0);

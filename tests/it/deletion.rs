@@ -1,0 +1,265 @@
+//! Deletions of threads that go wrong, at the ports: at every call, every mishap; then fresh processes, and nothing may be left
+//! in the table and nothing untracked at the server.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use acceptance::ports::wired_by;
+use pudu_app::deadline::Deadline;
+use pudu_app::ports::{Caller, Clock};
+use pudu_app::tools::{InvokeError, Invoked, Terms};
+use pudu_app::wiring::Wiring;
+use pudu_app::worker::Work;
+use pudu_config::Document;
+use pudu_domain::{IdempotencyKey, Status};
+use pudu_testkit::gate::{Call, Open, Script};
+use pudu_testkit::server::{Plan, Question};
+use pudu_testkit::{FakeServer, FakeTable, Fate, Gate, Trace, VirtualClock, fixture};
+use serde_json::Map;
+
+const MISHAPS: [Fate; 4] = [Fate::CrashBefore, Fate::CrashAfter, Fate::FailBefore, Fate::LoseAnswer];
+
+/// A table and a server, with a process for each act.
+struct Yard {
+    clock: VirtualClock,
+    table: FakeTable,
+    server: FakeServer,
+    processes: AtomicU64,
+}
+
+/// What befalls the n-th call of all processes together; looks into the index are no calls that count.
+#[derive(Clone, Default)]
+struct Mishap(Arc<Mutex<(usize, Option<(usize, Fate)>)>>);
+
+impl Mishap {
+    fn at(number: usize, fate: Fate) -> Self {
+        Self(Arc::new(Mutex::new((0, Some((number, fate))))))
+    }
+
+    fn calls(&self) -> usize {
+        self.0.lock().unwrap().0
+    }
+}
+
+impl Script for Mishap {
+    fn fate(&mut self, call: Call<'_>) -> Fate {
+        if call.op == "due.due" {
+            return Fate::Pass;
+        }
+        let (seen, planned) = &mut *self.0.lock().unwrap();
+        let mine = planned.filter(|(number, _)| number == seen);
+        *seen += 1;
+        mine.map_or(Fate::Pass, |(_, fate)| fate)
+    }
+}
+
+impl Yard {
+    /// Three tasks of the thread: one that runs, one that has ended, one that asks; their events wait.
+    async fn new() -> Self {
+        let clock = VirtualClock::start();
+        let question = Question {
+            from: Duration::from_secs(1),
+            until: Duration::from_secs(86_400),
+            text: "which year?".into(),
+        };
+        let long = Plan::completes_after(Duration::from_secs(86_400));
+        let plans = [
+            long.clone(),
+            Plan::completes_after(Duration::from_secs(1)),
+            Plan { questions: vec![question], ..long.clone() },
+        ];
+        let server =
+            FakeServer::new(Arc::new(clock), move |number| plans.get(number).unwrap_or(&long).clone());
+        let yard = Self { clock, table: FakeTable::new(), server, processes: AtomicU64::new(1) };
+        let document = Document::parse(fixture::config()).unwrap();
+        assert!(yard.process(Open).0.configs.seed(document).await.unwrap());
+        yard
+    }
+
+    async fn busy() -> Self {
+        let yard = Self::new().await;
+        for key in [None, Some("k"), None] {
+            yard.submit(key).await.unwrap();
+        }
+        yard.clock.sleep(Duration::from_secs(6)).await;
+        let (wiring, _) = yard.process(Open);
+        yard.tick(&wiring, Arc::new(wiring.poller())).await;
+        assert_eq!(yard.table.notes().len(), 2);
+        yard
+    }
+
+    fn process(&self, script: impl Script + 'static) -> (Wiring, Gate) {
+        let seed = self.processes.fetch_add(1, Ordering::Relaxed);
+        let gate = Gate::new("process", Arc::new(self.clock), Trace::hashed(), script);
+        (wired_by(seed, self.clock, &self.table, &self.server, &gate), gate)
+    }
+
+    async fn submit(&self, key: Option<&str>) -> Result<Invoked, InvokeError> {
+        let name = format!("{}_{}", fixture::SERVER, fixture::SUBMIT_TOOL);
+        let terms = Terms { key: key.map(|key| IdempotencyKey::parse(key).unwrap()), ..Terms::default() };
+        let (wiring, _) = self.process(Open);
+        wiring.tools().invoke(Caller::of(fixture::thread("t")), &name, Map::new(), terms).await
+    }
+
+    async fn tick(&self, wiring: &Wiring, work: Arc<dyn Work>) {
+        let deadline = Deadline::at(self.clock.now() + Duration::from_secs(60));
+        wiring.drain().run(work, deadline).await;
+    }
+
+    /// A gateway is asked to delete the thread; whether its caller heard that it will be.
+    async fn delete(&self, script: impl Script + 'static) -> bool {
+        let (wiring, gate) = self.process(script);
+        tokio::select! {
+            biased;
+            () = gate.crashed() => false,
+            deleted = async { wiring.threads().delete(&fixture::thread("t")).await } => {
+                deleted.is_ok_and(|thread| thread.is_some_and(|thread| thread.is_going()))
+            }
+        }
+    }
+
+    /// A tick of each worker.
+    async fn work(&self, script: impl Script + Clone + 'static) {
+        for poller in [true, false] {
+            let (wiring, gate) = self.process(script.clone());
+            let work: Arc<dyn Work> =
+                if poller { Arc::new(wiring.poller()) } else { Arc::new(wiring.notifier()) };
+            tokio::select! {
+                biased;
+                () = gate.crashed() => {}
+                () = Box::pin(self.tick(&wiring, work)) => {}
+            }
+        }
+    }
+
+    /// Everything about the thread, as the fake table has it.
+    fn left(&self) -> Vec<String> {
+        let mut left: Vec<String> = self.table.tasks().iter().map(|row| format!("{:?}", row.task)).collect();
+        left.extend(self.table.notes().iter().map(|note| format!("{note:?}")));
+        left.extend(self.table.delivered().iter().map(|events| format!("{events:?}")));
+        left.extend(self.table.handles().iter().map(|handle| format!("{handle:?}")));
+        left.extend(self.table.repeatable().iter().map(|key| format!("{key:?}")));
+        left.extend(self.table.threads().iter().map(|thread| format!("{thread:?}")));
+        left
+    }
+
+    fn running(&self) -> usize {
+        let handles = self.server.tasks().into_iter().map(|task| task.handle);
+        handles.filter(|handle| self.server.status_of(handle).is_some_and(|now| !now.is_terminal())).count()
+    }
+
+    /// Undisturbed workers, for an hour.
+    async fn settle(&self) {
+        for _ in 0..60 {
+            if self.left().is_empty() {
+                return;
+            }
+            self.work(|_: Call<'_>| Fate::Pass).await;
+            self.clock.sleep(Duration::from_secs(60)).await;
+        }
+    }
+}
+
+/// The whole deletion with one mishap; how many calls it made before it was left to undisturbed workers.
+async fn deleted_with(mishap: Mishap) -> (Yard, usize) {
+    let yard = Yard::busy().await;
+    let heard = yard.delete(mishap.clone()).await;
+    for _ in 0..4 {
+        yard.work(mishap.clone()).await;
+        yard.clock.sleep(Duration::from_secs(10)).await;
+    }
+    let calls = mishap.calls();
+    if !heard {
+        // Whoever was not told asks again, unless it is done already.
+        yard.delete(Open).await;
+    }
+    yard.settle().await;
+    (yard, calls)
+}
+
+#[tokio::test(start_paused = true)]
+async fn no_mishap_at_any_call_of_a_deletion_leaves_anything_behind() {
+    let (clean, calls) = deleted_with(Mishap::default()).await;
+    assert!(clean.left().is_empty(), "{:#?}", clean.left());
+    assert!(calls > 30, "{calls}");
+    println!("deletion: {calls} calls, {} runs", calls * MISHAPS.len());
+    for number in 0..calls {
+        for fate in MISHAPS {
+            let (yard, _) = deleted_with(Mishap::at(number, fate)).await;
+            assert!(yard.left().is_empty(), "call {number}, {fate:?}: {:#?}", yard.left());
+            assert_eq!(yard.running(), 0, "call {number}, {fate:?}");
+        }
+    }
+}
+
+/// The thread goes while the server is at work on a submission: its handle is waited for, and then cancelled.
+#[tokio::test(start_paused = true)]
+async fn a_submission_under_way_is_waited_for_and_its_task_cancelled() {
+    for fate in [Fate::Late(Duration::from_secs(20)), Fate::Delay(Duration::from_secs(20))] {
+        let yard = Yard::new().await;
+        let name = format!("{}_{}", fixture::SERVER, fixture::SUBMIT_TOOL);
+        let slow = move |call: Call<'_>| if call.op == "driver.submit" { fate } else { Fate::Pass };
+        let (wiring, _) = yard.process(slow);
+        let tools = wiring.tools();
+        let call = tools.invoke(Caller::of(fixture::thread("t")), &name, Map::new(), Terms::default());
+        let (submitted, ()) = tokio::join!(call, async {
+            yard.clock.sleep(Duration::from_secs(1)).await;
+            assert!(yard.delete(Open).await);
+            for _ in 0..3 {
+                yard.work(|_: Call<'_>| Fate::Pass).await;
+            }
+            assert!(!yard.left().is_empty(), "the intent is waited for");
+        });
+        submitted.unwrap();
+        yard.settle().await;
+        assert!(yard.left().is_empty(), "{:#?}", yard.left());
+        assert_eq!(yard.server.status_of("remote-0"), Some(Status::Cancelled));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_submission_whose_submitter_died_is_waited_for_until_its_time_is_over() {
+    let yard = Yard::new().await;
+    let name = format!("{}_{}", fixture::SERVER, fixture::SUBMIT_TOOL);
+    let dies = |call: Call<'_>| if call.op == "driver.submit" { Fate::CrashBefore } else { Fate::Pass };
+    let (wiring, gate) = yard.process(dies);
+    let tools = wiring.tools();
+    tokio::select! {
+        biased;
+        () = gate.crashed() => {}
+        _ = tools.invoke(Caller::of(fixture::thread("t")), &name, Map::new(), Terms::default()) => {}
+    }
+    assert!(yard.delete(Open).await);
+    yard.work(|_: Call<'_>| Fate::Pass).await;
+    assert!(!yard.left().is_empty());
+    yard.settle().await;
+    assert!(yard.left().is_empty(), "{:#?}", yard.left());
+}
+
+#[tokio::test(start_paused = true)]
+async fn nothing_is_submitted_in_a_thread_that_is_being_deleted_and_its_name_is_free_afterwards() {
+    let yard = Yard::busy().await;
+    assert!(yard.delete(Open).await);
+    assert!(matches!(yard.submit(None).await, Err(InvokeError::ThreadGone)));
+    assert!(
+        matches!(yard.submit(Some("k")).await, Err(InvokeError::ThreadGone)),
+        "nor found again by its key"
+    );
+    yard.settle().await;
+    assert!(matches!(yard.submit(Some("k")).await, Ok(Invoked::Submitted(_))));
+    assert_eq!((yard.table.tasks().len(), yard.running()), (1, 1));
+}
+
+/// A task that was put aside can be ended by nobody: it goes with its thread, and the log says so.
+#[tokio::test(start_paused = true)]
+async fn a_task_that_was_put_aside_keeps_no_thread() {
+    let yard = Yard::busy().await;
+    let key = yard.table.tasks()[0].task.key.clone();
+    yard.table.corrupt_spec(&key);
+    yard.clock.sleep(Duration::from_secs(120)).await;
+    yard.work(|_: Call<'_>| Fate::Pass).await;
+    assert!(yard.delete(Open).await);
+    yard.settle().await;
+    assert!(yard.left().is_empty(), "{:#?}", yard.left());
+}
