@@ -10,6 +10,7 @@ use axum::response::{IntoResponse, Response};
 use http::{HeaderMap, StatusCode, header};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
+use tokio::sync::{Notify, watch};
 use tokio::task::JoinSet;
 
 /// A listener that writes down the JSON-RPC method of each request. It ends with this value.
@@ -17,12 +18,16 @@ pub struct Toll {
     /// Its endpoint.
     pub url: String,
     asked: Arc<Mutex<Vec<String>>>,
+    held: watch::Sender<bool>,
+    waiting: Arc<Notify>,
     _serving: JoinSet<()>,
 }
 
 #[derive(Clone)]
 struct Door {
     asked: Arc<Mutex<Vec<String>>>,
+    held: watch::Receiver<bool>,
+    waiting: Arc<Notify>,
     behind: Behind,
 }
 
@@ -51,12 +56,25 @@ impl Toll {
 
     async fn open(behind: Behind) -> Self {
         let asked = Arc::new(Mutex::new(Vec::new()));
-        let app = Router::new().fallback(answer).with_state(Door { asked: Arc::clone(&asked), behind });
+        let (held, waiting) = (watch::Sender::new(false), Arc::new(Notify::new()));
+        let door =
+            Door { asked: Arc::clone(&asked), held: held.subscribe(), waiting: Arc::clone(&waiting), behind };
+        let app = Router::new().fallback(answer).with_state(door);
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}/mcp", listener.local_addr().unwrap());
         let mut serving = JoinSet::new();
         serving.spawn(async move { axum::serve(listener, app).await.unwrap() });
-        Self { url, asked, _serving: serving }
+        Self { url, asked, held, waiting, _serving: serving }
+    }
+
+    /// From now on answers to calls of tools are held back, after the server behind has given them, or are let go.
+    pub fn hold(&self, held: bool) {
+        self.held.send_replace(held);
+    }
+
+    /// Waits until an answer is held back.
+    pub async fn is_holding(&self) {
+        self.waiting.notified().await;
     }
 
     /// The methods since the last look, in order.
@@ -65,12 +83,19 @@ impl Toll {
     }
 }
 
-async fn answer(State(door): State<Door>, headers: HeaderMap, body: Bytes) -> Response {
+async fn answer(State(mut door): State<Door>, headers: HeaderMap, body: Bytes) -> Response {
     let message: Value = serde_json::from_slice(&body).unwrap_or_default();
     let method = message["method"].as_str().unwrap_or("no message").to_owned();
     door.asked.lock().unwrap().push(method.clone());
     match door.behind {
-        Behind::Server(url, client) => forward(&client, &url, headers, body).await,
+        Behind::Server(url, client) => {
+            let answer = forward(&client, &url, headers, body).await;
+            if method == "tools/call" && *door.held.borrow() {
+                door.waiting.notify_one();
+                door.held.wait_for(|held| !held).await.unwrap();
+            }
+            answer
+        }
         Behind::Script { tools, results, stateless } => {
             let result = match method.as_str() {
                 "server/discover" if stateless => {

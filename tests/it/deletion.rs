@@ -30,15 +30,21 @@ struct Yard {
 
 /// What befalls the n-th call of all processes together; looks into the index are no calls that count.
 #[derive(Clone, Default)]
-struct Mishap(Arc<Mutex<(usize, Option<(usize, Fate)>)>>);
+struct Mishap(Arc<Mutex<Calls>>);
+
+#[derive(Default)]
+struct Calls {
+    made: usize,
+    planned: Option<(usize, Fate)>,
+}
 
 impl Mishap {
     fn at(number: usize, fate: Fate) -> Self {
-        Self(Arc::new(Mutex::new((0, Some((number, fate))))))
+        Self(Arc::new(Mutex::new(Calls { made: 0, planned: Some((number, fate)) })))
     }
 
     fn calls(&self) -> usize {
-        self.0.lock().unwrap().0
+        self.0.lock().unwrap().made
     }
 }
 
@@ -47,9 +53,9 @@ impl Script for Mishap {
         if call.op == "due.due" {
             return Fate::Pass;
         }
-        let (seen, planned) = &mut *self.0.lock().unwrap();
-        let mine = planned.filter(|(number, _)| number == seen);
-        *seen += 1;
+        let mut calls = self.0.lock().unwrap();
+        let mine = calls.planned.filter(|(number, _)| *number == calls.made);
+        calls.made += 1;
         mine.map_or(Fate::Pass, |(_, fate)| fate)
     }
 }

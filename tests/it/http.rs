@@ -4,6 +4,7 @@ mod bad_input;
 mod canary;
 mod config;
 mod credentials;
+mod hung_up;
 mod random;
 mod tasks;
 mod threads;
