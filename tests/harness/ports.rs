@@ -63,6 +63,7 @@ fn compose(
         secrets,
         mcp,
         drivers: Drivers::new(vec![Arc::new(Gated::new(driver, gate.clone()))]),
+        launcher: None,
         clock: Arc::new(clock),
         random,
     };

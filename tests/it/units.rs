@@ -20,6 +20,7 @@ const UPDATE: &str = "UpdateItem";
 const PUT: &str = "PutItem";
 const GET: &str = "GetItem";
 const QUERY: &str = "Query";
+const BATCH: &str = "BatchGetItem";
 const TRANSACTION: &str = "TransactWriteItems";
 
 /// A task's life on a table whose meter runs.
@@ -192,24 +193,63 @@ async fn the_steps_of_a_life_cost_what_the_benchmark_page_says() {
     let done = life.poll(&table, Command::RecordStatus(fixture::said(Status::Completed))).await;
     assert_eq!(
         life.billed(&[UPDATE, TRANSACTION]),
-        Cost { write: 13.0, read: 0.0 },
+        Cost { write: 15.0, read: 0.0 },
         "the poll that sees the end: spec and handle get their time to go"
     );
 
     let note = NoteKey { task: life.key().clone(), version: done.attention.version };
     let claimed = NoteStore::claim(&*table, &note, Lane::Notify, life.lease()).await.unwrap().unwrap();
     assert_eq!(life.billed(&[UPDATE]), Cost { write: 1.0, read: 0.0 }, "the note's claim");
-    let attention = TaskStore::load(&*table, life.key()).await.unwrap().unwrap().attention.version;
-    assert_eq!(life.billed(&[GET]), Cost { write: 0.0, read: 1.0 }, "is it still true?");
-    let command = note::Command::Deliver { attention };
+    // It tells an end, which is true for ever: nobody looks at the task.
+    let command = note::Command::Deliver { attention: note.version };
     let change = note::decide(&claimed, command, life.clock.now(), &Policy::default()).unwrap();
     assert_eq!(NoteStore::commit(&*table, &change).await.unwrap(), Committed::Done);
     assert_eq!(life.billed(&[TRANSACTION]), Cost { write: 7.0, read: 0.0 }, "delivery");
 
     assert_eq!(table.events(&life.key().thread, 50).await.unwrap().len(), 1);
-    life.billed(&[QUERY]);
+    assert_eq!(life.billed(&[QUERY, BATCH]), Cost { write: 0.0, read: 2.0 }, "marker and event");
     assert_eq!(table.list(&life.key().thread, 50, None).await.unwrap().len(), 1);
     life.billed(&[QUERY]);
+}
+
+/// What each step costs of a task that ends with a result of so many bytes: the poll that sees it, the note's claim, a
+/// delivery that fails, another claim, the delivery.
+async fn telling(bytes: usize) -> [f64; 5] {
+    let life = Life::ordinary().await;
+    let table = life.metered.table.clone();
+    life.submitted().await;
+    life.billed(&[TRANSACTION, TRANSACTION]);
+    let result = Some(serde_json::Value::from("x".repeat(bytes)));
+    let ended = Snapshot { result, ..Snapshot::bare(Status::Completed) };
+    life.poll(&table, Command::RecordStatus(ended)).await;
+    let mut costs = vec![life.billed(&[UPDATE, TRANSACTION]).write];
+    let note = NoteKey { task: life.key().clone(), version: 1 };
+    for command in [note::Command::RecordFailure("no".into()), note::Command::Deliver { attention: 1 }] {
+        life.clock.advance(Duration::from_mins(6));
+        let claimed = NoteStore::claim(&*table, &note, Lane::Notify, life.lease()).await.unwrap().unwrap();
+        costs.push(life.billed(&[UPDATE]).write);
+        let change = note::decide(&claimed, command, life.clock.now(), &Policy::default()).unwrap();
+        assert_eq!(NoteStore::commit(&*table, &change).await.unwrap(), Committed::Done);
+        costs.push(life.metered.costs.take().write);
+        life.metered.calls.take();
+    }
+    costs.try_into().unwrap()
+}
+
+/// An event is written once, with the task's commit: whatever happens to its notification costs the same for a large one as
+/// for a small one. (In that commit it stands twice, as the task's payload and as the event, and a transaction bills each
+/// unit twice.)
+#[tokio::test]
+async fn a_large_event_is_paid_for_once() {
+    let (small, large) = (telling(10).await, telling(64_000).await);
+    let units = 64_000_f64 / 1024.0;
+    let more = (large[0] - small[0]) / 4.0;
+    assert!(
+        (units - 1.0..units + 1.0).contains(&more),
+        "{more} units for each of payload and event, {large:?}"
+    );
+    assert_eq!(large[1..], small[1..]);
+    assert!(large[1..].iter().sum::<f64>() < 16.0, "{large:?}");
 }
 
 #[tokio::test]

@@ -1,10 +1,11 @@
 //! What callers see of tasks and events (reference 8.2): never a server's name, a handle, driver data or a lease.
 
 use jiff::Timestamp as Moment;
+use pudu_app::framing;
 use pudu_app::ports::DeliveredEvent;
 use pudu_app::tasks::{Detailed, Listed};
 use pudu_domain::text::Snippet;
-use pudu_domain::{Note, Timestamp};
+use pudu_domain::{Note, ThreadId, Timestamp};
 use serde_json::{Value, json};
 
 /// Most characters of an error in an answer.
@@ -51,9 +52,14 @@ pub(crate) fn detailed(row: &Detailed, note: Option<&Note>) -> Value {
     value
 }
 
-/// A delivered event.
-pub(crate) fn delivered(event: &DeliveredEvent) -> Value {
-    json!({ "version": event.version, "delivered_at": moment(event.delivered_at), "event": event.event })
+/// A delivered event: its fields, and the text that tells a model of it.
+pub(crate) fn delivered(thread: &ThreadId, told: &DeliveredEvent) -> Value {
+    json!({
+        "version": told.version,
+        "delivered_at": moment(told.delivered_at),
+        "event": told.event,
+        "text": framing::framed(thread, &told.event),
+    })
 }
 
 /// ISO 8601, UTC.

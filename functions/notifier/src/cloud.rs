@@ -25,6 +25,7 @@ pub async fn compose(settings: &Settings) -> Notifier {
         worker: "notifier".to_owned(),
         notes: table.clone(),
         tasks: table,
+        launcher: None,
         clock,
         random,
         policy: Policy::default(),

@@ -13,6 +13,7 @@ mod mcp_client;
 mod note_store;
 mod peer_store;
 mod random;
+mod run_launcher;
 mod seal_keys;
 mod task_store;
 mod thread_store;
@@ -39,6 +40,7 @@ pub use mcp_client::{
 pub use note_store::{NoteKey, NoteStore};
 pub use peer_store::{Era, PeerStore};
 pub use random::Random;
+pub use run_launcher::{Launch, LaunchError, LookUpError, RunLauncher, RunStatus, ToldEvent};
 pub use seal_keys::{SealKeyError, SealKeys};
 pub use task_store::{Committed, TaskStore};
 pub use thread_store::{Erased, ThreadStore};

@@ -6,11 +6,13 @@ use pudu_domain::Policy;
 
 use crate::catalog::Catalog;
 use crate::configs::Configs;
+use crate::dead_letters::DeadLetters;
 use crate::drivers::Drivers;
 use crate::known::Known;
 use crate::limits::Limits;
 use crate::ports::{
-    Clock, ConfigSource, DueIndex, McpClient, NoteStore, Random, SealKeys, TaskStore, ThreadStore, Vault,
+    Clock, ConfigSource, DueIndex, McpClient, NoteStore, Random, RunLauncher, SealKeys, TaskStore,
+    ThreadStore, Vault,
 };
 use crate::settle::Settle;
 use crate::tasks::Tasks;
@@ -39,6 +41,8 @@ pub struct Ports {
     pub mcp: Known,
     /// How tasks are spoken about.
     pub drivers: Drivers,
+    /// Who runs agents, if anybody does.
+    pub launcher: Option<Arc<dyn RunLauncher>>,
     /// The time.
     pub clock: Arc<dyn Clock>,
     /// Random numbers.
@@ -155,10 +159,21 @@ impl Wiring {
             worker: self.worker.clone(),
             notes: Arc::clone(&self.ports.notes),
             tasks: Arc::clone(&self.ports.tasks),
+            launcher: self.ports.launcher.clone(),
             clock: Arc::clone(&self.ports.clock),
             random: Arc::clone(&self.ports.random),
             policy: self.policy.clone(),
             limits: self.limits.clone(),
+        }
+    }
+
+    /// What waits for an operator.
+    pub fn dead_letters(&self) -> DeadLetters {
+        DeadLetters {
+            due: Arc::clone(&self.ports.due),
+            notes: Arc::clone(&self.ports.notes),
+            clock: Arc::clone(&self.ports.clock),
+            policy: self.policy.clone(),
         }
     }
 }

@@ -71,6 +71,8 @@ pub fn ports(base: Base) -> Result<Ports, BuildError> {
         secrets,
         drivers: Drivers::new(drivers),
         mcp,
+        // Hosted agents are not there yet.
+        launcher: None,
         clock,
         random,
     })

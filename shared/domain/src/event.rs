@@ -86,7 +86,7 @@ impl Event {
 }
 
 /// Compact JSON with sorted keys: the map's own order depends on features that other crates turn on.
-fn canonical(value: &Value) -> String {
+pub fn canonical(value: &Value) -> String {
     match value {
         Value::Object(map) => {
             let mut entries: Vec<_> = map.iter().collect();

@@ -17,6 +17,7 @@ pub const TASK_NAME_CHARS: usize = 255;
 /// Longest key of a repeatable submission, in characters.
 pub const IDEMPOTENCY_KEY_CHARS: usize = 255;
 const THREAD_ID_CHARS: usize = 64;
+const RUN_ID_CHARS: usize = 128;
 const TASK_ID_PREFIX: &str = "mcp-task-";
 const TASK_ID_HEX: usize = 32;
 
@@ -119,6 +120,13 @@ text_id!(
     })
 );
 
+text_id!(
+    /// A run of an agent, as whoever runs agents named it.
+    RunId, "run id", "must be 1 to 128 characters of A-Z, a-z, 0-9, _, -, . and :",
+    |t| (1..=RUN_ID_CHARS).contains(&t.len())
+        && t.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.' | b':'))
+);
+
 impl IdempotencyKey {
     /// SHA-256 in hex: what is stored of it. Callers put anything into a key.
     pub fn digest(&self) -> String {
@@ -202,6 +210,14 @@ mod tests {
         }
         for bad in ["", " ", "a b", "a\t", "ü", "\u{7f}", &"k".repeat(256)] {
             assert!(IdempotencyKey::parse(bad).is_err(), "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn run_ids_are_a_closed_alphabet() {
+        assert!(RunId::parse("run-1:a.B_2").is_ok());
+        for bad in ["", "a b", "a#b", "a/b", "ü", &"x".repeat(129)] {
+            assert!(RunId::parse(bad).is_err(), "{bad:?}");
         }
     }
 

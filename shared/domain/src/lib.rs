@@ -21,8 +21,8 @@ pub mod token;
 pub use durable::{Due, Durable, Expect, Generation, Lane, Lease, Owner, Verdict};
 pub use event::Event;
 pub use ids::{
-    IdempotencyKey, RemoteTaskId, ServerName, ServerTag, TaskId, TaskKey, TaskName, ThreadId, ThreadKey,
-    UserId,
+    IdempotencyKey, RemoteTaskId, RunId, ServerName, ServerTag, TaskId, TaskKey, TaskName, ThreadId,
+    ThreadKey, UserId,
 };
 pub use note::Note;
 pub use payload::Payload;

@@ -1,31 +1,47 @@
-//! A notification: one event on its way to its thread, and [`decide`], the only place where it changes.
+//! A notification: one event on its way to its thread, and [`decide`], the only place where it changes (reference 7.3).
 //!
-//! The event is frozen when the note is made. Whether it is still worth telling is judged at delivery, against the task's
-//! current attention version; a task's commit only ever puts a new note, it never touches an old one.
+//! The event itself is not here: it is written once, with the task's commit, and never changes ([`Announced`]). So what the
+//! reference calls freezing needs no step of its own, and a newer event is another notification with a life of its own.
+//! Whether an event is still worth telling is judged at delivery, against the task's current attention version; a task's
+//! commit only ever puts a new note, it never touches an old one.
 
+mod decide;
 #[cfg(test)]
 mod tests;
 
-use crate::backoff;
+use std::time::Duration;
+
+pub use decide::{Command, Rejected, decide};
+
 use crate::durable::{Due, Durable, Expect, Lane};
 use crate::event::Event;
-use crate::ids::TaskKey;
+use crate::ids::{RunId, TaskKey};
 use crate::policy::Policy;
-use crate::task::Delivery;
+use crate::snapshot::Status;
+use crate::task::{Delivery, Task};
 use crate::text::Snippet;
 use crate::time::Timestamp;
 
+/// How much longer than [`Policy::retention`] an event is kept: as much later may it be delivered, and be read for the whole
+/// retention after that.
+const LATE: Duration = Duration::from_hours(24);
+
 /// Where a notification stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum State {
     /// To be delivered.
     Pending,
+    /// A run was started with it, whose end is not known yet.
+    Dispatched {
+        /// Which run.
+        run: RunId,
+    },
     /// Delivered.
     Delivered {
         /// When.
         at: Timestamp,
     },
-    /// Not delivered: what it told was no longer true.
+    /// Not delivered: what it told was no longer true, or its thread is gone.
     Withdrawn,
     /// Not delivered: a newer event tells more.
     Superseded,
@@ -42,30 +58,44 @@ pub struct Note {
     pub version: u32,
     /// How it is delivered.
     pub delivery: Delivery,
-    /// What it tells.
-    pub event: Event,
+    /// Where the task stood when the event was made: an end is true for ever.
+    pub status: Status,
     /// Where it stands.
     pub state: State,
     /// Lane, due time, lease, generation.
     pub durable: Durable,
     /// Deliveries that failed in a row.
     pub attempts: u32,
-    /// Why the last one failed.
+    /// Runs that were started and came to nothing; it tells their idempotency keys apart.
+    pub dispatch: u32,
+    /// Why the last delivery failed.
     pub last_error: Option<Snippet>,
     /// When the event was made.
     pub created_at: Timestamp,
+    /// The event, of a note from the time when its row carried it; none when it has a row of its own.
+    pub carried: Option<Box<Event>>,
 }
 
-/// What the holder of a claimed note wants.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Command {
-    /// Deliver it, or end it if the task has moved on; `attention` is the task's current version, read after the claim.
-    Deliver {
-        /// The version that is true now; 0 when nothing needs attention.
-        attention: u32,
-    },
-    /// A delivery failed; it is tried again, up to the policy's number of attempts.
-    RecordFailure(String),
+/// A new notification with its event: what a task's commit writes when it has news.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Announced {
+    /// The notification.
+    pub note: Note,
+    /// What it tells; written once.
+    pub event: Event,
+    /// Until when the event is kept.
+    pub kept_until: Timestamp,
+}
+
+/// What happens to the time until which the event is kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Keep {
+    /// It stays as it is.
+    AsItIs,
+    /// Until then.
+    Until(Timestamp),
+    /// As long as its thread: somebody may still replay it.
+    Always,
 }
 
 /// One change of a note: everything that becomes true together.
@@ -75,23 +105,20 @@ pub struct Change {
     pub expect: Expect,
     /// The new row.
     pub note: Note,
-    /// Whether the event is appended to its thread in the same transaction.
+    /// Whether the event shows in its thread from now on, in the same transaction.
     pub deliver: bool,
-}
-
-/// A command for a note that has reached its end, or that nobody holds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("a notification in state {state} cannot take this command: it is not pending under a lease")]
-pub struct Rejected {
-    /// Where it stands.
-    pub state: &'static str,
+    /// Until when the row is kept, and what shows in the thread; none for a note that is not at its end.
+    pub expires: Option<Timestamp>,
+    /// The same for the event.
+    pub keep: Keep,
 }
 
 impl State {
     /// The state's name in rows and messages.
-    pub const fn as_str(self) -> &'static str {
+    pub const fn as_str(&self) -> &'static str {
         match self {
             Self::Pending => "pending",
+            Self::Dispatched { .. } => "dispatched",
             Self::Delivered { .. } => "delivered",
             Self::Withdrawn => "withdrawn",
             Self::Superseded => "superseded",
@@ -100,54 +127,52 @@ impl State {
     }
 }
 
+impl Announced {
+    /// The news that `event` is version `version` of what `task` has to tell.
+    pub fn new(task: &Task, version: u32, event: Event, now: Timestamp, policy: &Policy) -> Self {
+        let note = Note::new(task.key.clone(), version, task.delivery, event.status, now);
+        Self { note, event, kept_until: kept_until(now, policy) }
+    }
+}
+
 impl Note {
     /// A new note, due at once.
-    pub fn new(task: TaskKey, version: u32, delivery: Delivery, event: Event, now: Timestamp) -> Self {
+    pub fn new(task: TaskKey, version: u32, delivery: Delivery, status: Status, now: Timestamp) -> Self {
         let durable = Durable::waiting(Due { lane: Lane::Notify, at: now });
-        let state = State::Pending;
         Self {
             task,
             version,
             delivery,
-            event,
-            state,
+            status,
+            state: State::Pending,
             durable,
             attempts: 0,
+            dispatch: 0,
             last_error: None,
             created_at: now,
+            carried: None,
         }
+    }
+
+    /// Why it is not delivered, if it is not, when the task's current version is `attention`. An event that tells the end is
+    /// true for ever, also when the task's row has left.
+    pub fn stale(&self, attention: u32) -> Option<State> {
+        match attention {
+            _ if self.status.is_terminal() => None,
+            0 => Some(State::Withdrawn),
+            current if current != self.version => Some(State::Superseded),
+            _ => None,
+        }
+    }
+
+    /// By what its run is known to be this very delivery (reference 7.5). The same key gives the same run, so that a launch
+    /// whose answer was lost is repeated without a second run.
+    pub fn idempotency_key(&self) -> String {
+        format!("mcp-task:{}:{}:{}", self.task.id, self.version, self.dispatch)
     }
 }
 
-/// What becomes of `note` by `command` at `now`.
-pub fn decide(note: &Note, command: Command, now: Timestamp, policy: &Policy) -> Result<Change, Rejected> {
-    if note.state != State::Pending || note.durable.lease.is_none() {
-        return Err(Rejected { state: note.state.as_str() });
-    }
-    let mut after = note.clone();
-    let mut due = None;
-    match command {
-        Command::Deliver { attention } => {
-            after.state = match attention {
-                v if v == note.version => State::Delivered { at: now },
-                0 => State::Withdrawn,
-                _ => State::Superseded,
-            };
-            after.last_error = None;
-        }
-        Command::RecordFailure(error) => {
-            after.attempts = note.attempts.saturating_add(1);
-            after.last_error = Some(Snippet::of(&error));
-            if after.attempts >= policy.notification_attempts {
-                after.state = State::Dead;
-                due = Some(Due { lane: Lane::Dead, at: now });
-            } else {
-                due =
-                    Some(Due { lane: Lane::Notify, at: now + backoff::after_failure(policy, note.attempts) });
-            }
-        }
-    }
-    after.durable = note.durable.committed(due);
-    let deliver = matches!(after.state, State::Delivered { .. });
-    Ok(Change { expect: note.durable.held(), note: after, deliver })
+/// Until when an event is kept from `now` on.
+fn kept_until(now: Timestamp, policy: &Policy) -> Timestamp {
+    now + policy.retention + LATE
 }

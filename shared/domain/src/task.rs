@@ -20,7 +20,7 @@ pub use submit::{Intent, Refusal, intend};
 use crate::durable::{Due, Durable, Expect, Lane};
 use crate::event::Fingerprint;
 use crate::ids::{RemoteTaskId, ServerName, ServerTag, TaskKey, TaskName};
-use crate::note::Note;
+use crate::note::Announced;
 use crate::payload::Payload;
 use crate::policy::Policy;
 use crate::snapshot::Status;
@@ -114,6 +114,8 @@ pub struct Attention {
 pub enum Delivery {
     /// The event is appended to the thread.
     Event,
+    /// A run of the thread's agent is started with it. Only a task that an agent submitted has this.
+    Run,
 }
 
 /// The hot row.
@@ -199,8 +201,9 @@ pub struct Change {
     pub spec: Option<TaskSpec>,
     /// The payload row.
     pub payload: PayloadWrite,
-    /// The event that this change makes, so that no caller can forget it.
-    pub note: Option<Note>,
+    /// The event that this change makes and the notification that brings it to its thread, so that no caller can forget
+    /// either.
+    pub note: Option<Announced>,
     /// When all rows of the task go, the remote handle's too: set by the change that ends it, and by no other.
     pub expires: Option<Timestamp>,
     /// There was no task after all: every row that its birth wrote goes now, and `task` is what it was. The thread stays.

@@ -24,7 +24,11 @@ impl Meter {
         self.report(operation, answered, |units| (units, 0.0));
     }
 
-    pub(crate) fn read(&self, operation: &'static str, answered: Option<&ConsumedCapacity>) {
+    pub(crate) fn read<'a>(
+        &self,
+        operation: &'static str,
+        answered: impl IntoIterator<Item = &'a ConsumedCapacity>,
+    ) {
         self.report(operation, answered, |units| (0.0, units));
     }
 

@@ -38,6 +38,8 @@ pub(crate) enum When {
     },
     /// There is no such row.
     Absent,
+    /// There is such a row.
+    Present,
     /// What a task wants to own is free, over, or this task's already.
     Free(TaskKey),
     /// The thread is not being deleted.
@@ -97,6 +99,8 @@ impl When {
             }
             // An event, a revision, the first pointer: written once, never over another.
             Self::Absent => Expression::new("attribute_not_exists(#pk)").names(&[attr::PK]),
+            // An update alone would make a row of nothing but what it sets.
+            Self::Present => Expression::new("attribute_exists(#pk)").names(&[attr::PK]),
             // What is this task's already is no conflict: the write is a repetition. Nor is what is over, whether or not the
             // table has removed it.
             Self::Free(task) => {

@@ -40,7 +40,9 @@ pub enum Key {
     Payload(TaskKey),
     /// A notification: same pk, `note#<task>#<version, 10 digits>`.
     Note(NoteKey),
-    /// A delivered event: same pk, `event#<task>#<version, 10 digits>`.
+    /// What a notification tells: same pk, `body#<task>#<version, 10 digits>`.
+    Body(NoteKey),
+    /// That an event was delivered: same pk, `event#<task>#<version, 10 digits>`.
     Event(NoteKey),
     /// The highest delivered version of a task: same pk, `notified#<task>`.
     Notified(TaskKey),
@@ -149,7 +151,7 @@ impl Key {
             Self::Task(key) | Self::Spec(key) | Self::Payload(key) | Self::Notified(key) => {
                 thread_pk(&key.thread)
             }
-            Self::Note(key) | Self::Event(key) => thread_pk(&key.task.thread),
+            Self::Note(key) | Self::Body(key) | Self::Event(key) => thread_pk(&key.task.thread),
             Self::Thread(key) => thread_pk(key),
             Self::Handle { user, server, identity, digest } => {
                 format!("remote#{}#{}#{identity}#{digest}", key_part::encode(user.as_str()), server.as_str())
@@ -177,6 +179,7 @@ impl Key {
             Self::Spec(key) => format!("{TASKS}{}#spec", id(&key.id)),
             Self::Payload(key) => format!("result#{}", id(&key.id)),
             Self::Note(key) => format!("{NOTES}{}#{:010}", id(&key.task.id), key.version),
+            Self::Body(key) => format!("body#{}#{:010}", id(&key.task.id), key.version),
             Self::Event(key) => format!("{EVENTS}{}#{:010}", id(&key.task.id), key.version),
             Self::Notified(key) => format!("notified#{}", id(&key.id)),
             Self::Thread(_) => "thread".to_owned(),
@@ -241,6 +244,7 @@ impl Key {
             ["result", _] => Self::Payload(task),
             ["notified", _] => Self::Notified(task),
             ["note", _, version] => Self::Note(NoteKey { task, version: version.parse().ok()? }),
+            ["body", _, version] => Self::Body(NoteKey { task, version: version.parse().ok()? }),
             ["event", _, version] => Self::Event(NoteKey { task, version: version.parse().ok()? }),
             _ => return None,
         })

@@ -8,6 +8,7 @@
 pub mod key;
 pub mod schema;
 
+mod batch;
 mod body;
 mod capacity;
 mod catalog_store;

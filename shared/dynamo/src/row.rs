@@ -13,7 +13,7 @@ use pudu_domain::Timestamp;
 use crate::key::Key;
 use crate::schema::TTL;
 
-/// The format version of every row.
+/// The format version of every row that has no other.
 pub(crate) const FORMAT: u64 = 1;
 
 /// Largest row that is ever written, in bytes: DynamoDB's own limit is 400 KB (DESIGN "The table").
@@ -56,7 +56,12 @@ pub(crate) struct Writer(Row);
 
 impl Writer {
     pub(crate) fn new(key: &Key) -> Self {
-        Self(key_of(key)).number(attr::FORMAT, FORMAT)
+        Self::of(key, FORMAT)
+    }
+
+    /// A row of an item whose format changed.
+    pub(crate) fn of(key: &Key, format: u64) -> Self {
+        Self(key_of(key)).number(attr::FORMAT, format)
     }
 
     pub(crate) fn text(self, name: &str, value: impl Into<String>) -> Self {
@@ -122,7 +127,7 @@ pub(crate) const fn seconds(at: Timestamp) -> u64 {
 }
 
 /// The end of a row that can be read until `at`: the next whole second.
-const fn end_of(at: Timestamp) -> u64 {
+pub(crate) const fn end_of(at: Timestamp) -> u64 {
     seconds(at) + 1
 }
 
@@ -163,9 +168,15 @@ pub(crate) struct Reader<'a> {
 impl<'a> Reader<'a> {
     /// Reads `row` as an `item`; refuses rows of another format version.
     pub(crate) fn new(item: &'static str, row: &'a Row) -> Result<Self, StoreError> {
+        Self::of(item, row, &[FORMAT]).map(|(reader, _)| reader)
+    }
+
+    /// The same for an item whose format changed: any of these versions, and which one it is.
+    pub(crate) fn of(item: &'static str, row: &'a Row, known: &[u64]) -> Result<(Self, u64), StoreError> {
         let reader = Self { item, row };
-        if reader.number::<u64>(attr::FORMAT)? == FORMAT {
-            Ok(reader)
+        let format = reader.number(attr::FORMAT)?;
+        if known.contains(&format) {
+            Ok((reader, format))
         } else {
             Err(reader.corrupt(attr::FORMAT, "is of a format version that this program does not know"))
         }

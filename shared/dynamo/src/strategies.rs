@@ -10,8 +10,9 @@ use pudu_domain::task::{Attention, Cancel, Delivery, Outcome, Phase, Repeatable,
 use pudu_domain::text::Snippet;
 use pudu_domain::token::{Access, Rejections, Sealed, Trouble};
 use pudu_domain::{
-    Due, Durable, Event, Generation, Lane, Lease, Note, Owner, Payload, RemoteTaskId, ServerName, ServerTag,
-    Status, Task, TaskId, TaskKey, TaskName, TaskSpec, Thread, ThreadId, ThreadKey, Timestamp, Token, UserId,
+    Due, Durable, Event, Generation, Lane, Lease, Note, Owner, Payload, RemoteTaskId, RunId, ServerName,
+    ServerTag, Status, Task, TaskId, TaskKey, TaskName, TaskSpec, Thread, ThreadId, ThreadKey, Timestamp,
+    Token, UserId,
 };
 use pudu_domain::{note, thread};
 use serde_json::{Map, Value};
@@ -87,6 +88,7 @@ pub(crate) fn key() -> impl Strategy<Value = Key> {
         task_key().prop_map(Key::Spec),
         task_key().prop_map(Key::Payload),
         note_key().prop_map(Key::Note),
+        note_key().prop_map(Key::Body),
         note_key().prop_map(Key::Event),
         task_key().prop_map(Key::Notified),
         thread_key().prop_map(Key::Thread),
@@ -141,6 +143,10 @@ fn state() -> impl Strategy<Value = State> {
     ]
 }
 
+fn delivery() -> impl Strategy<Value = Delivery> {
+    prop_oneof![Just(Delivery::Event), Just(Delivery::Run)]
+}
+
 pub(crate) fn task() -> impl Strategy<Value = Task> {
     let cancel = (time(), any::<u32>(), of(time()), of(snippet())).prop_map(
         |(requested_at, attempts, next_at, last_error)| Cancel {
@@ -155,16 +161,16 @@ pub(crate) fn task() -> impl Strategy<Value = Task> {
     let attention = (any::<u32>(), any::<u32>(), of("[0-9a-f]{16}")).prop_map(|(version, last, print)| {
         Attention { version, last, fingerprint: print.map(Fingerprint::stored) }
     });
-    let head = (task_key(), server_name(), state(), durable(), of(cancel));
+    let head = (task_key(), server_name(), (state(), delivery()), durable(), of(cancel));
     let tail = (tracking, attention, of(snippet()), of("[0-9a-f]{16}"), time(), time());
     (head, tail).prop_map(
         |(
-            (key, server, state, durable, cancel),
+            (key, server, (state, delivery), durable, cancel),
             (tracking, attention, error, payload, created_at, updated_at),
         )| Task {
             key,
             server: ServerTag::of(&server),
-            delivery: Delivery::Event,
+            delivery,
             state,
             durable,
             cancel,
@@ -233,22 +239,29 @@ pub(crate) fn event() -> impl Strategy<Value = Event> {
 pub(crate) fn note() -> impl Strategy<Value = Note> {
     let state = prop_oneof![
         Just(note::State::Pending),
+        "[a-zA-Z0-9_.:-]{1,128}".prop_map(|run| note::State::Dispatched { run: RunId::parse(run).unwrap() }),
         time().prop_map(|at| note::State::Delivered { at }),
         Just(note::State::Withdrawn),
         Just(note::State::Superseded),
         Just(note::State::Dead),
     ];
-    (note_key(), event(), state, durable(), (any::<u32>(), of(snippet()), time())).prop_map(
-        |(key, event, state, durable, (attempts, last_error, created_at))| Note {
-            task: key.task,
-            version: key.version,
-            delivery: Delivery::Event,
-            event,
-            state,
-            durable,
-            attempts,
-            last_error,
-            created_at,
+    let status = (0..Status::ALL.len()).prop_map(|at| Status::ALL[at]);
+    let rest = (any::<u32>(), any::<u32>(), of(snippet()), time(), of(event().prop_map(Box::new)));
+    (note_key(), delivery(), status, state, durable(), rest).prop_map(
+        |(key, delivery, status, state, durable, (attempts, dispatch, last_error, created_at, carried))| {
+            Note {
+                task: key.task,
+                version: key.version,
+                delivery,
+                status,
+                state,
+                durable,
+                attempts,
+                dispatch,
+                last_error,
+                created_at,
+                carried,
+            }
         },
     )
 }

@@ -30,7 +30,7 @@ pub struct Table {
     pub(crate) random: Arc<dyn Random>,
     pub(crate) specs: Arc<SpecCache>,
     retries: Retries,
-    meter: Meter,
+    pub(crate) meter: Meter,
 }
 
 impl fmt::Debug for Table {
@@ -279,7 +279,7 @@ impl Table {
         .await
     }
 
-    async fn run<T, F>(
+    pub(crate) async fn run<T, F>(
         &self,
         operation: &'static str,
         attempt: impl FnMut(Timestamp) -> F + Send,
@@ -302,7 +302,7 @@ pub(crate) enum Updated {
 }
 
 /// A read has no condition that could fail.
-fn read<T>(operation: &'static str, answer: Answer<T>) -> Result<T, StoreError> {
+pub(crate) fn read<T>(operation: &'static str, answer: Answer<T>) -> Result<T, StoreError> {
     match answer {
         Answer::Done(value) => Ok(value),
         Answer::Failed(_) => Err(StoreError::Refused { operation, source: "a read met a condition".into() }),

@@ -9,7 +9,7 @@ use pudu_domain::{Expect, Lane, Lease, Payload, Task, TaskId, TaskKey, TaskSpec,
 use crate::body::EncodeError;
 use crate::condition::Expression;
 use crate::durable_row::{Claim, judge};
-use crate::item::{handle, idempotency, note, payload, spec, task, thread};
+use crate::item::{handle, idempotency, news, note, payload, spec, task, thread};
 use crate::key::{AFTER_TASKS, Key, TASKS, shard_of, thread_pk};
 use crate::retry::{Answer, Failed};
 use crate::row::{Row, attr, ending};
@@ -65,7 +65,8 @@ impl Plan {
         }
         // Put without a condition: a version is made once, under the lease.
         if let Some(new) = &change.note {
-            plan.add(Write::put(note::ITEM, note::encode(new)?, When::Always));
+            plan.add(Write::put(note::ITEM, note::encode(&new.note, None)?, When::Always));
+            plan.add(Write::put(news::ITEM, news::encode(new)?, When::Always));
         }
         if is_birth(change) {
             plan.thread = Some(plan.add(thread::touch(&key.thread, change.task.created_at)));

@@ -9,7 +9,9 @@ use async_trait::async_trait;
 use pudu_app::ports::{Committed, NoteKey, NoteStore, StoreError, TaskStore};
 use pudu_domain::note::{self, State as NoteState};
 use pudu_domain::task::{Change, State};
-use pudu_domain::{Durable, Expect, Lane, Lease, Note, Payload, Task, TaskId, TaskKey, TaskSpec, ThreadKey};
+use pudu_domain::{
+    Durable, Event, Expect, Lane, Lease, Note, Payload, Task, TaskId, TaskKey, TaskSpec, ThreadKey,
+};
 
 /// One broken rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -33,11 +35,13 @@ pub enum Mutant {
     DeliverStale,
     /// A note ends as delivered, and its event is not appended.
     DeliverNothing,
+    /// Every failure gives the next launch a key of its own, also one after which a run may be under way.
+    LaunchAnew,
 }
 
 impl Mutant {
     /// Every mutant.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::IgnoreGeneration,
         Self::IgnoreLeaseEnd,
         Self::ForgetNote,
@@ -47,6 +51,7 @@ impl Mutant {
         Self::DecideSkipsIntent,
         Self::DeliverStale,
         Self::DeliverNothing,
+        Self::LaunchAnew,
     ];
 
     /// The task store with this rule broken.
@@ -95,6 +100,9 @@ impl Mutant {
                 change.deliver = true;
             }
             Self::DeliverNothing => change.deliver = false,
+            Self::LaunchAnew if change.note.state == NoteState::Pending && change.note.attempts > 0 => {
+                change.note.dispatch += 1;
+            }
             _ => {}
         }
         change
@@ -162,6 +170,10 @@ impl NoteStore for MutantNotes {
 
     async fn load(&self, key: &NoteKey) -> Result<Option<Note>, StoreError> {
         self.inner.load(key).await
+    }
+
+    async fn event(&self, note: &Note) -> Result<Option<Event>, StoreError> {
+        self.inner.event(note).await
     }
 
     async fn commit(&self, change: &note::Change) -> Result<Committed, StoreError> {

@@ -166,7 +166,8 @@ impl FakeTable {
 
     /// Every delivered event, by thread, in the order of delivery.
     pub fn delivered(&self) -> BTreeMap<ThreadKey, Vec<DeliveredEvent>> {
-        lock(&self.0).events.clone()
+        let rows = lock(&self.0);
+        rows.events.keys().map(|thread| (thread.clone(), rows.shown(thread, None))).collect()
     }
 
     /// Which task owns which remote handle.

@@ -2,6 +2,7 @@
 
 mod gates;
 mod remote;
+mod runs;
 
 use crate::conformance::{SUITES, World, fake_world};
 use crate::mutant::Mutant;

@@ -83,12 +83,11 @@ impl<F: FnMut(Row)> Walk<'_, F> {
         let note = NoteKey { task: key.clone(), version: ended.attention.version };
         let lease = fixture::lease("bench", self.clock.now());
         let claimed = NoteStore::claim(&*table, &note, Lane::Notify, lease).await?.context("it is due")?;
-        let attention = TaskStore::load(&*table, key).await?.context("it is there")?.attention.version;
-        self.step("delivery: claim and look");
-        let deliver = note::Command::Deliver { attention };
+        self.step("delivery of an end: the claim");
+        let deliver = note::Command::Deliver { attention: note.version };
         let change = note::decide(&claimed, deliver, self.clock.now(), &Policy::default())?;
         NoteStore::commit(&*table, &change).await?;
-        self.step("delivery: the event in its thread");
+        self.step("delivery: the event shows in its thread");
         table.events(&key.thread, 50).await?;
         self.step("reading a thread's events");
         table.list(&key.thread, 50, None).await?;

@@ -19,5 +19,5 @@ pub(super) async fn list(
 ) -> Result<Json<Vec<Value>>, Failure> {
     let thread = ThreadKey { user: gateway.user.clone(), thread };
     let events = gateway.events.events(&thread, page.limit()?).await?;
-    Ok(Json(events.iter().map(answer::delivered).collect()))
+    Ok(Json(events.iter().map(|told| answer::delivered(&thread.thread, told)).collect()))
 }

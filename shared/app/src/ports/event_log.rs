@@ -17,9 +17,10 @@ pub struct DeliveredEvent {
     pub event: Event,
 }
 
-/// The events of a thread; only a note's commit appends to them.
+/// The events of a thread; only a note's commit shows one.
 #[async_trait]
 pub trait EventLog: Send + Sync {
-    /// The events of the thread, in the order of their delivery, the newest `limit` of them.
+    /// The events of the thread, in the order of their delivery, the newest `limit` of them. One that is not kept any more
+    /// is left out.
     async fn events(&self, thread: &ThreadKey, limit: usize) -> Result<Vec<DeliveredEvent>, StoreError>;
 }

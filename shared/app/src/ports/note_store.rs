@@ -1,7 +1,7 @@
 //! Notifications in the table. They are born in a task's commit; here they are claimed and brought to their end.
 
 use async_trait::async_trait;
-use pudu_domain::{Lane, Lease, Note, TaskKey, note};
+use pudu_domain::{Event, Lane, Lease, Note, TaskKey, note};
 use serde::{Deserialize, Serialize};
 
 use super::{Committed, StoreError};
@@ -24,8 +24,19 @@ pub trait NoteStore: Send + Sync {
     /// The row, strongly consistent.
     async fn load(&self, key: &NoteKey) -> Result<Option<Note>, StoreError>;
 
-    /// Applies a change. With `deliver` it is one transaction: the note reaches its end, the event is appended to its
-    /// thread if it is not there, and the task's delivered version rises only if it was lower. [`Committed::Lost`] also
-    /// means that this event, or a newer one of the task, had been delivered before.
+    /// What a note tells, as it was when the note was made; none when it is not kept any more.
+    async fn event(&self, note: &Note) -> Result<Option<Event>, StoreError>;
+
+    /// Applies a change. With `deliver` it is one transaction: the note reaches its end, and the event shows in its thread.
+    /// Where the event itself is the delivery, that is only if it does not show there yet and no newer one of the task was
+    /// delivered; a run, on the other hand, has told what it has told. [`Committed::Lost`] also means that this event, or a
+    /// newer one of the task, had been delivered before.
     async fn commit(&self, change: &note::Change) -> Result<Committed, StoreError>;
+}
+
+impl NoteKey {
+    /// The address of `note`.
+    pub fn of(note: &Note) -> Self {
+        Self { task: note.task.clone(), version: note.version }
+    }
 }

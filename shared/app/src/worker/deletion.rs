@@ -10,13 +10,13 @@ use std::time::Duration;
 use pudu_domain::note::{self, Command as NoteCommand};
 use pudu_domain::task::Command as TaskCommand;
 use pudu_domain::thread::{Command, Thread, decide};
-use pudu_domain::{Lane, Lease, Note, Task, TaskId, ThreadKey, Timestamp};
+use pudu_domain::{Lease, Note, Task, TaskId, ThreadKey, Timestamp};
 
 use super::drain::Ran;
 use crate::chain::Chain;
 use crate::deadline::Deadline;
 use crate::limits::Limits;
-use crate::ports::{Committed, Erased, McpClient, NoteKey, NoteStore, Random, StoreError, ThreadStore};
+use crate::ports::{Committed, Erased, McpClient, NoteStore, Random, StoreError, ThreadStore};
 use crate::settle::Settle;
 
 /// Tasks, and notifications, that are looked at together.
@@ -160,7 +160,7 @@ impl Deletion {
         Ok(true)
     }
 
-    /// Drops every notification that can be had; one that somebody delivers just now is waited for.
+    /// Drops every notification, also one that somebody delivers just now; one that changed meanwhile is looked at again.
     async fn end_notes(&self, key: &ThreadKey, span: Span) -> Result<Looked, StoreError> {
         loop {
             let page = self.threads.live_notes(key, PAGE).await?;
@@ -180,13 +180,7 @@ impl Deletion {
     }
 
     async fn drop_note(&self, note: &Note) -> Result<bool, StoreError> {
-        let key = NoteKey { task: note.task.clone(), version: note.version };
-        let now = self.settle.clock.now();
-        let lease = Lease { owner: self.random.owner(&self.worker), until: now + self.limits.lease };
-        let Some(held) = self.notes.claim(&key, Lane::Notify, lease).await? else { return Ok(false) };
-        // Nothing of a thread that is being deleted needs attention.
-        let command = NoteCommand::Deliver { attention: 0 };
-        match note::decide(&held, command, self.settle.clock.now(), &self.settle.policy) {
+        match note::decide(note, NoteCommand::Drop, self.settle.clock.now(), &self.settle.policy) {
             Ok(change) => Ok(self.notes.commit(&change).await? == Committed::Done),
             Err(_) => Ok(false),
         }

@@ -1,16 +1,29 @@
 //! The notifier: brings each event to its thread exactly once, or ends it when the task has moved on.
+//!
+//! An event of an API's caller shows in its thread, and that is its delivery. An event of an agent's task starts a run, and is
+//! delivered when that run has ended well; until then the note is *dispatched* and its run is asked for now and then. One
+//! claim does one step (reference 7.3).
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use async_trait::async_trait;
-use pudu_domain::note::{self, Command, decide};
-use pudu_domain::{Lane, Lease, Note, Policy};
+use pudu_domain::note::{Command, State, decide};
+use pudu_domain::task::Delivery;
+use pudu_domain::{Lane, Lease, Note, Policy, RunId, Timestamp};
 
 use super::drain::{Ran, Work};
 use super::poller::failed;
 use crate::deadline::Deadline;
+use crate::framing;
 use crate::limits::Limits;
-use crate::ports::{Clock, Committed, ItemKey, NoteKey, NoteStore, Random, StoreError, TaskStore};
+use crate::ports::{
+    Clock, Committed, ItemKey, Launch, LaunchError, NoteKey, NoteStore, Random, RunLauncher, RunStatus,
+    StoreError, TaskStore, ToldEvent,
+};
+
+/// How long starting a run, or asking for one, may take.
+const ASKING: Duration = Duration::from_mins(1);
 
 /// Serves the notify lane.
 #[derive(Clone)]
@@ -21,6 +34,8 @@ pub struct Notifier {
     pub notes: Arc<dyn NoteStore>,
     /// The tasks: their attention version says whether an event is still true.
     pub tasks: Arc<dyn TaskStore>,
+    /// Who runs agents; where nobody does, an event that needs a run fails, and is a dead letter in the end.
+    pub launcher: Option<Arc<dyn RunLauncher>>,
     /// The time.
     pub clock: Arc<dyn Clock>,
     /// Nonces.
@@ -31,15 +46,18 @@ pub struct Notifier {
     pub limits: Limits,
 }
 
+/// What is to be recorded; none when nothing can be said, and the claim only ends with its lease.
+type Outcome = Option<Command>;
+
 #[async_trait]
 impl Work for Notifier {
     fn lanes(&self) -> &'static [Lane] {
         &[Lane::Notify]
     }
 
-    async fn run(&self, lane: Lane, key: &ItemKey, _deadline: Deadline) -> Ran {
+    async fn run(&self, lane: Lane, key: &ItemKey, deadline: Deadline) -> Ran {
         let ItemKey::Note(key) = key else { return Ran::Refused };
-        match self.work(lane, key).await {
+        match self.work(lane, key, deadline).await {
             Ok(ran) => ran,
             Err(error) => {
                 failed(&error, &key.task.id, lane);
@@ -50,25 +68,115 @@ impl Work for Notifier {
 }
 
 impl Notifier {
-    async fn work(&self, lane: Lane, key: &NoteKey) -> Result<Ran, StoreError> {
+    async fn work(&self, lane: Lane, key: &NoteKey, deadline: Deadline) -> Result<Ran, StoreError> {
         let until = self.clock.now() + self.limits.lease;
         let lease = Lease { owner: self.random.owner(&self.worker), until };
         let Some(note) = self.notes.claim(key, lane, lease).await? else { return Ok(Ran::Refused) };
-        // Read after the claim: what is true now decides, not what was true when the event was made.
-        let attention = match self.tasks.load(&key.task).await {
-            Ok(task) => task.map_or(0, |task| task.attention.version),
-            Err(error) => return self.not_delivered(&note, error).await,
+        match self.step(&note, until, deadline).await {
+            Ok(Some(command)) => self.conclude(&note, command).await,
+            Ok(None) => Ok(Ran::Refused),
+            Err(error) => self.not_delivered(&note, error).await,
+        }
+    }
+
+    /// What this claim comes to.
+    async fn step(&self, note: &Note, until: Timestamp, deadline: Deadline) -> Result<Outcome, StoreError> {
+        if let State::Dispatched { run } = &note.state {
+            return Ok(self.supervise(note, run, until, deadline).await);
+        }
+        let attention = self.attention(note).await?;
+        if note.delivery == Delivery::Event || note.stale(attention).is_some() {
+            return Ok(Some(Command::Deliver { attention }));
+        }
+        self.launch(note, until, deadline).await
+    }
+
+    /// The version that is true now. Read after the claim: what is true now decides, not what was true when the event was
+    /// made. What tells an end is true whatever the task's row says, so that is not read.
+    async fn attention(&self, note: &Note) -> Result<u32, StoreError> {
+        if note.status.is_terminal() {
+            return Ok(note.version);
+        }
+        Ok(self.tasks.load(&note.task).await?.map_or(0, |task| task.attention.version))
+    }
+
+    async fn launch(&self, note: &Note, until: Timestamp, deadline: Deadline) -> Result<Outcome, StoreError> {
+        let Some(launcher) = &self.launcher else {
+            return Ok(Some(Command::RecordFailure("no agent can be run here".to_owned())));
         };
-        let change = match decide(&note, Command::Deliver { attention }, self.clock.now(), &self.policy) {
+        let Some(event) = self.notes.event(note).await? else {
+            return Ok(Some(Command::RecordFailure("the event is not kept any more".to_owned())));
+        };
+        let launch = Launch {
+            thread: note.task.thread.clone(),
+            key: note.idempotency_key(),
+            text: framing::framed(&note.task.thread.thread, &event),
+            event: ToldEvent::of(note),
+        };
+        let launched = self.within(until, deadline, launcher.launch(launch)).await;
+        Ok(launched.map(|launched| match launched {
+            Ok(Ok(run)) => Command::RecordLaunch(run),
+            Ok(Err(LaunchError::Busy)) => Command::RecordBusy,
+            Ok(Err(error @ LaunchError::MissingThread(_))) => Command::RecordMissingThread(error.to_string()),
+            Ok(Err(error @ LaunchError::Failed(_))) => Command::RecordFailure(error.to_string()),
+            Err(why) => Command::RecordFailure(format!("starting a run {why}")),
+        }))
+    }
+
+    async fn supervise(&self, note: &Note, run: &RunId, until: Timestamp, deadline: Deadline) -> Outcome {
+        let Some(launcher) = &self.launcher else {
+            return Some(Command::RecordFailure("no agent's run can be looked up here".to_owned()));
+        };
+        let asked = self.within(until, deadline, launcher.status(&note.task.thread, run)).await?;
+        Some(match asked {
+            Ok(Ok(Some(RunStatus::Running))) => Command::RecordRunning,
+            Ok(Ok(Some(RunStatus::Succeeded))) => Command::RecordRunSuccess,
+            Ok(Ok(Some(RunStatus::Failed(why)))) => Command::RecordRunFailure(why),
+            Ok(Ok(None)) => Command::RecordRunVanished,
+            Ok(Err(error)) => Command::RecordFailure(error.to_string()),
+            Err(why) => Command::RecordFailure(format!("looking up the run {why}")),
+        })
+    }
+
+    /// One call inside its deadline; the error says that there was no answer in time. None where that is because this
+    /// invocation ends: it says nothing of whoever runs agents.
+    async fn within<T>(
+        &self,
+        until: Timestamp,
+        deadline: Deadline,
+        call: impl Future<Output = T>,
+    ) -> Option<Result<T, String>> {
+        let now = self.clock.now();
+        let limit = deadline.call_limit(now, ASKING, until.since(now))?;
+        match tokio::time::timeout(limit.time, call).await {
+            Ok(answer) => Some(Ok(answer)),
+            Err(_) if limit.cut => None,
+            Err(_) => Some(Err(format!("did not answer within {} ms", limit.time.as_millis()))),
+        }
+    }
+
+    async fn conclude(&self, note: &Note, command: Command) -> Result<Ran, StoreError> {
+        let (task, version, name) = (&note.task.id, note.version, command.name());
+        let change = match decide(note, command, self.clock.now(), &self.policy) {
             Ok(change) => change,
             Err(error) => {
-                tracing::warn!(task.id = %key.task.id, version = key.version, %error, "a notification cannot be delivered");
+                tracing::warn!(task.id = %task, version, %error, "a notification cannot be delivered");
                 return Ok(Ran::Worked);
             }
         };
+        let state = change.note.state.as_str();
         match self.notes.commit(&change).await {
-            Ok(outcome) => self.told(key, &change, &outcome),
-            Err(error) => return self.not_delivered(&note, error).await,
+            Ok(Committed::Done) if change.note.state == State::Dead => {
+                let error = change.note.last_error.as_ref().map_or("", |error| error.as_str());
+                tracing::error!(task.id = %task, version, attempts = change.note.attempts, error, "a notification is a dead letter");
+            }
+            Ok(Committed::Done) => {
+                tracing::debug!(task.id = %task, version, command = name, state, "notification settled");
+            }
+            Ok(outcome) => {
+                tracing::debug!(task.id = %task, version, command = name, state, ?outcome, "notification not settled by us");
+            }
+            Err(error) => return self.not_delivered(note, error).await,
         }
         Ok(Ran::Worked)
     }
@@ -83,18 +191,5 @@ impl Notifier {
             }
         }
         Err(error)
-    }
-
-    #[expect(clippy::unused_self, reason = "reads as the step of the work that it is")]
-    fn told(&self, key: &NoteKey, change: &note::Change, outcome: &Committed) {
-        let (version, state) = (key.version, change.note.state.as_str());
-        match outcome {
-            Committed::Done => {
-                tracing::debug!(task.id = %key.task.id, version, state, "notification settled");
-            }
-            other => {
-                tracing::debug!(task.id = %key.task.id, version, state, outcome = ?other, "notification not settled by us");
-            }
-        }
     }
 }

@@ -4,7 +4,7 @@ use super::{Attention, Change, PayloadWrite, State, Task, TaskSpec, cancel, poll
 use crate::durable::{Due, Expect, Lane};
 use crate::event::Event;
 use crate::ids::RemoteTaskId;
-use crate::note::Note;
+use crate::note::Announced;
 use crate::payload::Payload;
 use crate::policy::Policy;
 use crate::snapshot::Snapshot;
@@ -210,7 +210,7 @@ impl Draft {
         self.seal(before, None)
     }
 
-    fn seal(mut self, before: &Task, note: Option<Note>) -> Change {
+    fn seal(mut self, before: &Task, note: Option<Announced>) -> Change {
         self.task.durable = before.durable.committed(self.task.wants());
         let payload = match self.payload {
             None => PayloadWrite::Keep,
@@ -233,7 +233,7 @@ impl Draft {
 
     /// Makes the next version when attention begins or its content changes; forgets the current one when it ends, so
     /// that the same question asked again is news again (vectors 88 and 89).
-    fn announce(&mut self, now: Timestamp, context: Context<'_>) -> Option<Note> {
+    fn announce(&mut self, now: Timestamp, context: Context<'_>) -> Option<Announced> {
         let task = &mut self.task;
         let degraded = task.is_degraded(context.policy);
         let needed = degraded || task.status().is_terminal() || task.status() == crate::Status::InputRequired;
@@ -250,7 +250,7 @@ impl Draft {
         }
         let version = task.attention.last + 1;
         task.attention = Attention { version, last: version, fingerprint: Some(fingerprint) };
-        Some(Note::new(task.key.clone(), version, task.delivery, event, now))
+        Some(Announced::new(task, version, event, now, context.policy))
     }
 }
 

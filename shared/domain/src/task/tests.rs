@@ -11,6 +11,7 @@ use serde_json::json;
 use super::*;
 use crate::durable::{Expect, Lease, Owner};
 use crate::ids::{TaskId, ThreadId, ThreadKey, UserId};
+use crate::note::Announced;
 use crate::snapshot::Snapshot;
 
 /// The reference's default lease.
@@ -74,7 +75,7 @@ struct Rows {
     task: Task,
     spec: TaskSpec,
     payload: Payload,
-    notes: Vec<Note>,
+    notes: Vec<Announced>,
     policy: Policy,
 }
 

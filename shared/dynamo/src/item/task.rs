@@ -168,9 +168,10 @@ const fn outcome_word(outcome: Outcome) -> &'static str {
 pub(crate) const fn delivery_word(delivery: Delivery) -> &'static str {
     match delivery {
         Delivery::Event => "event",
+        Delivery::Run => "run",
     }
 }
 
 pub(crate) fn parse_delivery(word: &str) -> Option<Delivery> {
-    (word == delivery_word(Delivery::Event)).then_some(Delivery::Event)
+    [Delivery::Event, Delivery::Run].into_iter().find(|delivery| delivery_word(*delivery) == word)
 }

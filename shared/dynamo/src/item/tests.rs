@@ -1,6 +1,9 @@
+mod frozen;
+
 use proptest::prelude::*;
-use pudu_app::ports::StoreError;
+use pudu_app::ports::{NoteKey, StoreError};
 use pudu_domain::event::Fingerprint;
+use pudu_domain::note::Announced;
 use pudu_domain::task::{Attention, Cancel, Delivery, Phase, State, Tracking};
 use pudu_domain::text::Snippet;
 use pudu_domain::{
@@ -174,8 +177,8 @@ fn a_row_that_does_not_read_names_item_attribute_and_key() {
 
 #[test]
 fn a_row_of_another_kind_is_not_read_as_a_task() {
-    let note = note::encode(&proptest_one(any_of::note())).unwrap();
-    assert!(matches!(task::decode(&note), Err(StoreError::Corrupt { attribute: "sk", .. })));
+    let payload = payload::encode(&longest_key(), &proptest_one(any_of::payload())).unwrap();
+    assert!(matches!(task::decode(&payload), Err(StoreError::Corrupt { attribute: "sk", .. })));
 }
 
 fn proptest_one<T: std::fmt::Debug>(strategy: impl Strategy<Value = T>) -> T {
@@ -242,13 +245,25 @@ proptest! {
 
     #[test]
     fn a_note_reads_back(note in any_of::note()) {
-        prop_assert_eq!(note::decode(&note::encode(&note).unwrap()).unwrap(), note);
+        prop_assert_eq!(note::decode(&note::encode(&note, None).unwrap()).unwrap(), note);
     }
 
     #[test]
-    fn an_event_reads_back(key in any_of::note_key(), at in any_of::time(), event in any_of::event()) {
-        let read = event::decode(&event::encode(&key, at, &event).unwrap()).unwrap();
-        prop_assert_eq!((read.version, read.delivered_at, read.event), (key.version, at, event));
+    fn what_a_note_tells_reads_back(note in any_of::note(), event in any_of::event(), kept_until in any_of::time()) {
+        let news = Announced { note, event, kept_until };
+        let read = news::decode(&news::encode(&news).unwrap()).unwrap();
+        prop_assert_eq!(read, (NoteKey::of(&news.note), news.event));
+    }
+
+    #[test]
+    fn that_an_event_was_delivered_reads_back(
+        key in any_of::note_key(),
+        delivered_at in any_of::time(),
+        carried in proptest::option::of(any_of::event()),
+        expires in proptest::option::of(any_of::time()),
+    ) {
+        let marker = event::Marker { key, delivered_at, carried };
+        prop_assert_eq!(event::decode(&event::encode(&marker, expires).unwrap()).unwrap(), marker);
     }
 
     #[test]

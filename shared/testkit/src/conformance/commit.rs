@@ -33,8 +33,8 @@ async fn must_be(outcome: Committed, change: &Change, world: &World) {
     let (row, payload) = (world.load(key).await, world.payload(key).await);
     assert_eq!(world.commit(change).await, outcome);
     assert_eq!((world.load(key).await, world.payload(key).await), (row, payload));
-    if let Some(note) = &change.note {
-        assert_eq!(world.note(&version(key, note.version)).await, None, "its event must not exist");
+    if let Some(news) = &change.note {
+        assert_eq!(world.note(&version(key, news.note.version)).await, None, "its event must not exist");
     }
 }
 
@@ -151,5 +151,5 @@ async fn the_event_is_born_in_the_commit_that_makes_it(world: World) {
     let change = world.decided(&image, completed()).await;
     assert_eq!(world.note(&version(&key(), 1)).await, None);
     assert_eq!(world.commit(&change).await, Committed::Done);
-    assert_eq!(world.note(&version(&key(), 1)).await, change.note);
+    assert_eq!(world.note(&version(&key(), 1)).await, change.note.map(|news| news.note));
 }

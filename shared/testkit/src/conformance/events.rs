@@ -61,11 +61,17 @@ async fn an_event_is_read_as_it_was_made(world: World) {
     let first = deliver(&world, &key, 1).await;
     world.polled(&key, said(Status::Completed)).await;
     let second = deliver(&world, &key, 2).await;
-    let expected = [first, second].map(|note| {
+    let mut expected = Vec::new();
+    for note in [first, second] {
         let note::State::Delivered { at } = note.state else { fail(&"not delivered") };
-        DeliveredEvent { version: note.version, delivered_at: at, event: note.event }
-    });
+        let event = world.notes.event(&note).await.unwrap_or_else(|e| fail(&e));
+        let event = event.unwrap_or_else(|| fail(&"no event"));
+        expected.push(DeliveredEvent { version: note.version, delivered_at: at, event });
+    }
     assert_eq!(events(&world, &key.thread, 10).await, expected);
+    let told = |n: usize| expected.get(n).map(|told| (told.event.status, told.event.task_id.clone()));
+    assert_eq!(told(0), Some((Status::InputRequired, key.id.clone())));
+    assert_eq!(told(1), Some((Status::Completed, key.id)));
 }
 
 async fn a_limit_keeps_the_newest(world: World) {

@@ -8,7 +8,9 @@ use pudu_app::ports::{
     StoreError, TaskStore,
 };
 use pudu_domain::task::Change;
-use pudu_domain::{Lane, Lease, Note, Payload, Task, TaskId, TaskKey, TaskSpec, ThreadKey, Timestamp, note};
+use pudu_domain::{
+    Event, Lane, Lease, Note, Payload, Task, TaskId, TaskKey, TaskSpec, ThreadKey, Timestamp, note,
+};
 
 use super::Gated;
 
@@ -62,6 +64,10 @@ impl NoteStore for Gated<dyn NoteStore> {
 
     async fn load(&self, key: &NoteKey) -> Result<Option<Note>, StoreError> {
         self.through("notes.load", self.inner.load(key)).await
+    }
+
+    async fn event(&self, note: &Note) -> Result<Option<Event>, StoreError> {
+        self.through("notes.event", self.inner.event(note)).await
     }
 
     async fn commit(&self, change: &note::Change) -> Result<Committed, StoreError> {

@@ -81,8 +81,9 @@ fn every_mutant_and_every_flaw_breaks_its_promise() {
 fn no_mutant_and_no_flaw_is_left_out() {
     let listed = CAUGHT.map(|(broken, _)| format!("{broken:?}"));
     let mutants = Mutant::ALL.map(|mutant| format!("Mutant({mutant:?})"));
-    // One must break nothing, and no task has a token: both have tests of their own.
+    // One must break nothing, and no task has a token or is told by a run: these have tests of their own.
     let elsewhere = [Flaw::KeepsEnded, Flaw::IgnoresGenerations];
+    let mutants = mutants.into_iter().filter(|name| name != "Mutant(LaunchAnew)");
     let flaws =
         Flaw::ALL.into_iter().filter(|flaw| !elsewhere.contains(flaw)).map(|flaw| format!("Flaw({flaw:?})"));
     for name in mutants.into_iter().chain(flaws) {

@@ -80,6 +80,7 @@ impl<B: Backend> World<B> {
             secrets: Arc::new(NoSecrets),
             mcp,
             drivers: Drivers::new(vec![Arc::new(Gated::new(driver, gate.clone()))]),
+            launcher: None,
             clock,
             random,
         };

@@ -1,10 +1,12 @@
 //! Notifications in the fake table.
 
 use async_trait::async_trait;
-use pudu_app::ports::{Committed, DeliveredEvent, ItemKey, NoteKey, NoteStore, StoreError};
-use pudu_domain::note::{Change, State};
-use pudu_domain::{Lane, Lease, Note};
+use pudu_app::ports::{Committed, ItemKey, NoteKey, NoteStore, StoreError};
+use pudu_domain::note::{Change, Keep, State};
+use pudu_domain::task::Delivery;
+use pudu_domain::{Event, Lane, Lease, Note};
 
+use super::events::{Marker, is_kept};
 use super::rows::{Claim, NoteRow, Rows, judged, kind_of, unreadable};
 use super::{Attempt, FakeStore, Flaw, Wrote};
 
@@ -35,7 +37,7 @@ impl Rows {
     }
 
     fn commit_note(&mut self, change: &Change, attempt: Attempt) -> Committed {
-        let key = NoteKey { task: change.note.task.clone(), version: change.note.version };
+        let key = NoteKey::of(&change.note);
         let before = self.notes.get(&key).map(|row| row.note.durable.clone());
         let careless = change.deliver && self.has(Flaw::DeliversAgain);
         if !careless && !change.expect.holds(before.as_ref(), attempt.now) {
@@ -44,17 +46,28 @@ impl Rows {
         if let State::Delivered { at } = change.note.state
             && change.deliver
         {
+            let by_event = change.note.delivery == Delivery::Event;
             let newest = self.notified.get(&key.task).copied().unwrap_or(0);
-            if !careless && (newest >= key.version || self.delivered.contains(&key)) {
+            if !careless && (by_event && newest >= key.version || self.delivered.contains(&key)) {
                 return Committed::Lost;
             }
-            let event =
-                DeliveredEvent { version: key.version, delivered_at: at, event: change.note.event.clone() };
-            self.events.entry(key.task.thread.clone()).or_default().push(event);
+            let carried = change.note.carried.as_deref().cloned();
+            let marker = Marker { key: key.clone(), delivered_at: at, carried, expires: change.expires };
+            self.events.entry(key.task.thread.clone()).or_default().push(marker);
             self.delivered.insert(key.clone());
-            self.notified.insert(key.task.clone(), key.version);
+            if by_event {
+                self.notified.insert(key.task.clone(), key.version);
+            }
         }
-        self.notes.insert(key.clone(), NoteRow { note: change.note.clone(), broken: false });
+        if let Some(body) = self.bodies.get_mut(&key) {
+            match change.keep {
+                Keep::AsItIs => {}
+                Keep::Until(at) => body.expires = Some(at),
+                Keep::Always => body.expires = None,
+            }
+        }
+        let row = NoteRow { note: change.note.clone(), expires: change.expires, broken: false };
+        self.notes.insert(key.clone(), row);
         let rows = (before.as_ref(), &change.note.durable);
         self.wrote(kind_of(&change.expect), ItemKey::Note(key), None, rows, attempt.now);
         Committed::Done
@@ -72,9 +85,21 @@ impl NoteStore for FakeStore {
     }
 
     async fn load(&self, key: &NoteKey) -> Result<Option<Note>, StoreError> {
-        self.attempt("notes.load", |rows, _| match rows.notes.get(key) {
-            Some(row) if row.broken => Err(unreadable("note", name(key))),
-            row => Ok(row.map(|row| row.note.clone())),
+        self.attempt("notes.load", |rows, attempt| {
+            let row = rows.notes.get(key).filter(|row| is_kept(row.expires, Some(attempt.now)));
+            match row {
+                Some(row) if row.broken => Err(unreadable("note", name(key))),
+                row => Ok(row.map(|row| row.note.clone())),
+            }
+        })
+        .await
+    }
+
+    async fn event(&self, note: &Note) -> Result<Option<Event>, StoreError> {
+        self.attempt("notes.event", |rows, attempt| {
+            let body = rows.bodies.get(&NoteKey::of(note));
+            let body = body.filter(|body| is_kept(body.expires, Some(attempt.now)));
+            Ok(note.carried.as_deref().cloned().or(body.map(|body| body.event.clone())))
         })
         .await
     }

@@ -3,12 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use pudu_app::ports::{
-    Committed, DeliveredEvent, Era, Hint, ItemKey, NoteKey, Revision, StoreError, StoredListing, TokenKey,
+    Committed, Era, Hint, ItemKey, NoteKey, Revision, StoreError, StoredListing, TokenKey,
 };
 use pudu_domain::{
     Due, Durable, Expect, Lane, Lease, Note, ServerTag, TaskKey, Thread, ThreadKey, Timestamp, Token, Verdict,
 };
 
+use super::events::{Body, Marker};
 use super::index::Index;
 use super::{Attempt, Delivered, Flaw, Handle, StoredTask, Write, Wrote};
 
@@ -22,6 +23,7 @@ pub(super) struct TaskRow {
 
 pub(super) struct NoteRow {
     pub(super) note: Note,
+    pub(super) expires: Option<Timestamp>,
     pub(super) broken: bool,
 }
 
@@ -32,7 +34,8 @@ pub(super) struct Rows {
     pub(super) repeatable: BTreeMap<(ThreadKey, String), (TaskKey, String)>,
     pub(super) notes: BTreeMap<NoteKey, NoteRow>,
     pub(super) threads: BTreeMap<ThreadKey, Thread>,
-    pub(super) events: BTreeMap<ThreadKey, Vec<DeliveredEvent>>,
+    pub(super) bodies: BTreeMap<NoteKey, Body>,
+    pub(super) events: BTreeMap<ThreadKey, Vec<Marker>>,
     /// The addresses of the delivered events.
     pub(super) delivered: Delivered,
     /// The highest version delivered of each task.
@@ -75,6 +78,7 @@ impl Rows {
             repeatable: BTreeMap::new(),
             notes: BTreeMap::new(),
             threads: BTreeMap::new(),
+            bodies: BTreeMap::new(),
             events: BTreeMap::new(),
             delivered: BTreeSet::new(),
             notified: BTreeMap::new(),

@@ -7,6 +7,7 @@ use pudu_domain::{
     Durable, Expect, Lane, Lease, Payload, Task, TaskId, TaskKey, TaskSpec, ThreadKey, Timestamp,
 };
 
+use super::events::Body;
 use super::rows::{Claim, NoteRow, Rows, TaskRow, judged, kind_of, unreadable};
 use super::{Attempt, FakeStore, Flaw, Handle, StoredTask, Wrote};
 
@@ -118,10 +119,12 @@ impl Rows {
             (before.as_ref(), &change.task.durable),
             attempt.now,
         );
-        if let Some(note) = change.note.as_ref().filter(|_| !self.has(Flaw::TearsTransactions)) {
-            let at = NoteKey { task: key.clone(), version: note.version };
+        if let Some(news) = change.note.as_ref().filter(|_| !self.has(Flaw::TearsTransactions)) {
+            let (at, note) = (NoteKey::of(&news.note), news.note.clone());
             self.wrote(Wrote::Birth, ItemKey::Note(at.clone()), None, (None, &note.durable), attempt.now);
-            self.notes.insert(at, NoteRow { note: note.clone(), broken: false });
+            let body = Body { event: news.event.clone(), expires: Some(news.kept_until) };
+            self.bodies.insert(at.clone(), body);
+            self.notes.insert(at, NoteRow { note, expires: None, broken: false });
         }
         Ok(Committed::Done)
     }

@@ -69,6 +69,7 @@ impl Rows {
             self.tasks.keys().filter(|task| task.thread == *key).take(AT_ONCE).cloned().collect();
         if tasks.is_empty() {
             self.notes.retain(|note, _| note.task.thread != *key);
+            self.bodies.retain(|note, _| note.task.thread != *key);
             self.delivered.retain(|note| note.task.thread != *key);
             self.notified.retain(|task, _| task.thread != *key);
             self.events.remove(key);
@@ -85,6 +86,7 @@ impl Rows {
     fn has_rows(&self, key: &ThreadKey) -> bool {
         self.tasks.keys().any(|task| task.thread == *key)
             || self.notes.keys().any(|note| note.task.thread == *key)
+            || self.bodies.keys().any(|note| note.task.thread == *key)
             || self.notified.keys().any(|task| task.thread == *key)
             || self.events.contains_key(key)
     }

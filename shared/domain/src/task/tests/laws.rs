@@ -68,7 +68,7 @@ fn lawful(before: &Task, after: &Task, change: &Change) -> Result<(), TestCaseEr
     prop_assert!(now_said.version == 0 || now_said.version == now_said.last);
     prop_assert_eq!(now_said.version == 0, now_said.fingerprint.is_none());
     prop_assert_eq!(now_said.last, said.last + u32::from(change.note.is_some()));
-    prop_assert!(change.note.as_ref().is_none_or(|note| note.version == now_said.last));
+    prop_assert!(change.note.as_ref().is_none_or(|news| news.note.version == now_said.last));
     prop_assert!(
         before.cancel.is_none()
             || after.cancel.as_ref().map(|c| c.requested_at)

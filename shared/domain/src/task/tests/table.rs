@@ -212,10 +212,14 @@ fn describe(before: &Task, change: &Change) -> String {
             "clear"
         }
     };
-    let note = change.note.as_ref().map_or("-".into(), |note| {
+    let note = change.note.as_ref().map_or("-".into(), |news| {
+        let note = &news.note;
         let said = &change.task.attention;
         assert_eq!((said.version, said.last), (note.version, note.version));
-        assert_eq!((&note.task, note.event.status), (&before.key, change.task.status()));
+        assert_eq!(
+            (&note.task, news.event.status, note.status),
+            (&before.key, change.task.status(), change.task.status())
+        );
         assert_eq!(note.durable, Durable::waiting(Due { lane: Lane::Notify, at: at(NOW) }));
         format!("v{}", note.version)
     });

@@ -13,12 +13,12 @@ fn fails() -> Command {
 }
 
 fn versions(rows: &Rows) -> Vec<u32> {
-    rows.notes.iter().map(|note| note.version).collect()
+    rows.notes.iter().map(|news| news.note.version).collect()
 }
 
 /// What becomes of note `version` if it is delivered now.
 fn told(rows: &Rows, version: u32) -> note::State {
-    let mut note = rows.notes.iter().find(|note| note.version == version).unwrap().clone();
+    let mut note = rows.notes.iter().find(|news| news.note.version == version).unwrap().note.clone();
     note.durable = note.durable.claimed(lease("notifier", 1000));
     let attention = rows.task.attention.version;
     note::decide(&note, note::Command::Deliver { attention }, at(900), &rows.policy).unwrap().note.state
@@ -41,7 +41,7 @@ fn a_task_is_polled_to_its_end() {
     assert_eq!((rows.due(), rows.task.status()), (None, Status::Completed));
     assert_eq!(rows.task.state, State::Ended { outcome: Outcome::Completed, at: at(27) });
     assert_eq!(versions(&rows), [1]);
-    assert_eq!(rows.notes[0].durable, Durable::waiting(Due { lane: Lane::Notify, at: at(27) }));
+    assert_eq!(rows.notes[0].note.durable, Durable::waiting(Due { lane: Lane::Notify, at: at(27) }));
     assert_eq!(rows.notes[0].event.result, Some(json!({"pages": 3})));
     assert_eq!(told(&rows, 1), note::State::Delivered { at: at(900) });
 }
@@ -258,7 +258,7 @@ fn a_question_is_withdrawn_by_progress_and_news_when_asked_again() {
     assert_eq!(versions(&rows), [1, 2]);
     rows.step(Lane::Poll, Command::RecordStatus(asked("which month?")), 191);
     assert_eq!(versions(&rows), [1, 2, 3], "another question is another event");
-    assert_eq!([1, 2].map(|v| told(&rows, v)), [note::State::Superseded; 2]);
+    assert_eq!([1, 2].map(|v| told(&rows, v)), [const { note::State::Superseded }; 2]);
 }
 
 /// Vector 82 as far as it is pure: what was frozen stays, the end is the next version.
