@@ -1,9 +1,12 @@
 //! Many servers: the example server again and again, each on a port of its own and with its own ledger. The first one can
-//! hang, and all of them can say when they were asked for a status.
+//! hang, all of them can say when they were asked for a status, and some may speak the tasks extension instead of having tools
+//! for their tasks.
+
+mod extension;
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use axum::body::{Body, to_bytes};
@@ -24,6 +27,11 @@ use tokio::time::Instant;
 /// Largest body of a call, in bytes.
 const MAX_BODY: usize = 1_048_576;
 
+/// The tool that starts a task, in every protocol.
+const TOOL: &str = "submit_report";
+/// Of so many servers of a mixed fleet one speaks the tasks extension.
+const MIXED: usize = 3;
+
 /// Running servers; they end with this value.
 pub struct Fleet {
     all: Vec<Example>,
@@ -40,23 +48,41 @@ pub type StatusCall = (Instant, Instant);
 struct Door {
     hangs: Arc<AtomicBool>,
     watched: Arc<AtomicBool>,
+    /// Status calls that were answered in the tasks extension.
+    asked: Arc<AtomicU64>,
     /// By the server's handle of the task, in the order of the calls.
     calls: Arc<Mutex<BTreeMap<String, Vec<StatusCall>>>>,
 }
 
 impl Fleet {
-    /// Starts `count` servers, with their state files in `folder`.
+    /// Starts `count` servers with ordinary toolsets, with their state files in `folder`.
     pub async fn start(count: usize, folder: &Path) -> anyhow::Result<Self> {
+        Self::open(count, folder, |_| false).await
+    }
+
+    /// The same, but every third one speaks the tasks extension.
+    pub async fn mixed(count: usize, folder: &Path) -> anyhow::Result<Self> {
+        Self::open(count, folder, |number| number % MIXED == MIXED - 1).await
+    }
+
+    async fn open(count: usize, folder: &Path, extended: impl Fn(usize) -> bool) -> anyhow::Result<Self> {
         let (door, mut serving) = (Door::default(), JoinSet::new());
         let (mut all, mut entries) = (Vec::new(), Map::new());
         for number in 0..count {
             let state = folder.join(format!("{}.reports", name(number)));
             let example = Example::open(&state, Arc::new(SystemClock), Arc::new(OsRandom))?;
             let listener = listen_anywhere().await?;
-            entries.insert(name(number), entry(&format!("http://{}{PATH}", listener.local_addr()?)));
+            let url = format!("http://{}{PATH}", listener.local_addr()?);
+            let (router, entry) = if extended(number) {
+                let router = extension::router(example.clone(), Arc::clone(&door.asked));
+                (router, json!({ "type": "http", "url": url }))
+            } else {
+                (example.router(), with_toolset(&url))
+            };
+            entries.insert(name(number), entry);
             let own = door.clone();
             let pass = move |request, next| own.clone().pass(number, request, next);
-            let app = example.router().layer(from_fn(pass));
+            let app = router.layer(from_fn(pass));
             let listener = listener.tap_io(|stream| {
                 let _ = stream.set_nodelay(true);
             });
@@ -76,7 +102,7 @@ impl Fleet {
         self.door.watched.store(true, Ordering::SeqCst);
     }
 
-    /// The status calls that were answered since [`Fleet::watch`], by the server's handle of the task.
+    /// The calls of ordinary status tools that were answered since [`Fleet::watch`], by the server's handle of the task.
     pub fn status_calls(&self) -> BTreeMap<String, Vec<StatusCall>> {
         std::mem::take(&mut *self.door.calls.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -94,12 +120,13 @@ impl Fleet {
 
     /// Status calls that they answered since they were started.
     pub fn answered(&self) -> u64 {
-        self.all.iter().map(|server| server.log().status_calls).sum()
+        let ordinary: u64 = self.all.iter().map(|server| server.log().status_calls).sum();
+        ordinary + self.door.asked.load(Ordering::SeqCst)
     }
 
     /// The visible name of a server's submit tool.
     pub fn submit_tool(server: usize) -> String {
-        format!("{}_submit_report", name(server))
+        format!("{}_{TOOL}", name(server))
     }
 }
 
@@ -139,13 +166,13 @@ fn name(number: usize) -> String {
     format!("s{number:02}")
 }
 
-fn entry(url: &str) -> Value {
+fn with_toolset(url: &str) -> Value {
     json!({
         "type": "http",
         "url": url,
         "task_toolsets": [{
             "name": "report",
-            "submit_tool": "submit_report",
+            "submit_tool": TOOL,
             "status_tool": "get_report_status",
             "cancel_tool": "cancel_report",
         }],

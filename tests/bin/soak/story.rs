@@ -66,7 +66,7 @@ pub(crate) async fn tell(settings: &Settings) -> anyhow::Result<bool> {
     let sizes = plan.threads();
     let threads: Vec<String> = sizes.keys().cloned().collect();
     let folder = tempfile::Builder::new().prefix("pudu-soak-").tempdir()?;
-    let servers = Fleet::start(settings.servers, folder.path()).await?;
+    let servers = Fleet::mixed(settings.servers, folder.path()).await?;
     let engine = Engine::open(&folder.path().join("table"))?;
     let access_key = new_key(&OsRandom);
     let endpoint = engine.serve(([127, 0, 0, 1], 0).into(), access_key.clone()).await?;
