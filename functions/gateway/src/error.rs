@@ -132,9 +132,10 @@ impl From<InvokeError> for Failure {
         let status = match error {
             InvokeError::Unknown { .. } | InvokeError::ThreadGone => StatusCode::NOT_FOUND,
             // Nobody reads the last one's.
-            InvokeError::Disabled { .. } | InvokeError::Duplicate { .. } | InvokeError::HungUp => {
-                StatusCode::CONFLICT
-            }
+            InvokeError::Disabled { .. }
+            | InvokeError::Duplicate { .. }
+            | InvokeError::UnderWay
+            | InvokeError::HungUp => StatusCode::CONFLICT,
             InvokeError::Arguments(_) | InvokeError::KeyReused | InvokeError::NotDurable { .. } => {
                 StatusCode::UNPROCESSABLE_ENTITY
             }

@@ -87,6 +87,9 @@ pub enum InvokeError {
     /// The caller's key stands for another submission.
     #[error("this Idempotency-Key was given with another tool or other arguments before; use a new key")]
     KeyReused,
+    /// The first call with the caller's key is not answered yet, and may bring no task.
+    #[error("the first call with this Idempotency-Key is still under way; try again when it is answered")]
+    UnderWay,
     /// The caller hung up before anything was sent.
     #[error("the caller hung up")]
     HungUp,

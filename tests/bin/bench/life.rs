@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use acceptance::MeteredTable;
 use anyhow::Context;
-use pudu_app::ports::{Clock, DueIndex, SHARDS, TaskStore};
+use pudu_app::ports::{Clock, DueIndex, TaskStore, shards};
 use pudu_app::settle::{Settle, Settled};
 use pudu_domain::task::{Command, Intent, intend};
 use pudu_domain::{Lane, Policy, Snapshot, Status, Task, TaskKey, Timestamp};
@@ -77,8 +77,8 @@ impl Life {
 
     /// A poller's look through its lanes.
     pub(crate) async fn look(&self) -> anyhow::Result<()> {
-        for lane in [Lane::Cancel, Lane::Poll, Lane::Intent] {
-            for shard in 0..SHARDS {
+        for lane in [Lane::Cancel, Lane::Poll, Lane::Intent, Lane::Delete] {
+            for shard in 0..shards(lane) {
                 self.metered.table.due(lane, shard, self.clock.now(), 100, None).await?;
             }
         }

@@ -1,6 +1,8 @@
 //! Submissions with an `Idempotency-Key`: one task, however often and however closely they are repeated.
 
+use pudu_app::drivers::MCP_TASKS;
 use pudu_app::tools::Submitted;
+use pudu_domain::task::{Command, Intent, intend};
 
 use super::*;
 
@@ -63,4 +65,25 @@ async fn a_refused_submission_is_repeated_under_a_new_key() {
     let again = submitted(&desk, "k", json!({"title": "x"})).await;
     assert_eq!(again.status, "failed", "the first one as it is now");
     assert!(desk.server.tasks().is_empty());
+}
+
+/// A call that may become a task: as long as nobody knows what it becomes its repetition is turned away, and once it was answered
+/// without a task the key means nothing.
+#[tokio::test(start_paused = true)]
+async fn a_repeated_call_that_may_bring_no_task_waits_for_the_first() {
+    let other = Desk::new(long(), |_: Call<'_>| Fate::Pass).await;
+    submitted(&other, "k", json!({"title": "x"})).await;
+    let repeatable = other.row().spec.repeatable;
+
+    let desk = Desk::new(long(), |_: Call<'_>| Fate::Pass).await;
+    let settle = desk.wiring.settle();
+    let now = desk.clock.now();
+    let key = fixture::task_key(&fixture::thread("t"), now, 1);
+    let intent = Intent { driver: MCP_TASKS.into(), repeatable, ..fixture::wanted(&key) };
+    let first = intend(intent, fixture::lease("gateway", now), now);
+    settle.tasks.commit(&first).await.unwrap();
+    let again = desk.submit_on(with_key("k"), json!({"title": "x"})).await;
+    assert!(matches!(again, Err(InvokeError::UnderWay)), "{again:?}");
+    settle.held(first.task, &first.spec.unwrap(), Command::RecordAnswered).await.unwrap();
+    assert_ne!(submitted(&desk, "k", json!({"title": "x"})).await.task_id, key.id.as_str());
 }

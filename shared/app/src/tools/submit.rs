@@ -10,6 +10,7 @@ use serde_json::{Map, Value};
 use std::time::Duration;
 
 use super::{InvokeError, Invoked, Terms, Tools, storable};
+use crate::drivers::MCP_TASKS;
 use crate::ports::{
     Caller, Cancelled, Committed, DriverError, StoreError, Submission, SubmitError, Submits,
     Submitted as Taken, TaskDriver,
@@ -130,32 +131,40 @@ impl Tools {
         let lease = Lease { owner: self.random.owner(&self.worker), until };
         let change = intend(intent, lease, self.settle.clock.now());
         let spec = change.spec.clone();
-        match (self.settle.tasks.commit(&change).await?, spec) {
-            (Committed::Done, Some(spec)) => Ok(Written::Intent(Box::new((change.task, spec)))),
-            (Committed::KeyTaken { request: first, .. }, _) if Some(&first) != request.as_ref() => {
-                Err(InvokeError::KeyReused)
+        let mut outcome = Committed::Lost;
+        for _ in 0..RECORDINGS {
+            outcome = self.settle.tasks.commit(&change).await?;
+            match (&outcome, &spec) {
+                (Committed::Done, Some(spec)) => {
+                    return Ok(Written::Intent(Box::new((change.task, spec.clone()))));
+                }
+                (Committed::KeyTaken { request: first, .. }, _) if Some(first) != request.as_ref() => {
+                    return Err(InvokeError::KeyReused);
+                }
+                (Committed::KeyTaken { task, .. }, _) => {
+                    if let Some(before) = self.submitted_before(task).await? {
+                        return Ok(Written::Before(before));
+                    }
+                }
+                (Committed::ThreadGone, _) => return Err(InvokeError::ThreadGone),
+                _ => break,
             }
-            (Committed::KeyTaken { task, .. }, _) => self.submitted_before(&task).await,
-            (Committed::ThreadGone, _) => Err(InvokeError::ThreadGone),
-            (outcome, _) => Err(InvokeError::Store(StoreError::Unavailable {
-                operation: "writing the intent",
-                source: format!("the write ended as {outcome:?}").into(),
-            })),
         }
+        Err(InvokeError::Store(StoreError::Unavailable {
+            operation: "writing the intent",
+            source: format!("the write ended as {outcome:?}").into(),
+        }))
     }
 
-    /// The task of an earlier submission with the same key, as it is now: an intent too.
-    async fn submitted_before(&self, key: &TaskKey) -> Result<Written, InvokeError> {
-        if let Some(task) = self.settle.tasks.load(key).await?
-            && let Some(spec) = self.settle.tasks.spec(&task).await?
-        {
-            return Ok(Written::Before(Submitted::of(&task, &spec)));
+    /// The task of an earlier submission with the same key, as it is now: an intent too, if it will be a task. None when it has
+    /// gone: its call was answered without a task, or its time is over just now.
+    async fn submitted_before(&self, key: &TaskKey) -> Result<Option<Submitted>, InvokeError> {
+        let Some(task) = self.settle.tasks.load(key).await? else { return Ok(None) };
+        let Some(spec) = self.settle.tasks.spec(&task).await? else { return Ok(None) };
+        if matches!(task.state, State::Intent { .. }) && spec.driver == MCP_TASKS {
+            return Err(InvokeError::UnderWay);
         }
-        // It was there a moment ago: its thread is being deleted, or its time is over just now.
-        Err(InvokeError::Store(StoreError::Unavailable {
-            operation: "finding the first submission",
-            source: "the task of this Idempotency-Key has just gone".into(),
-        }))
+        Ok(Some(Submitted::of(&task, &spec)))
     }
 
     /// Commits the handle. The row is read back before anything is undone, because an answer may have been lost.

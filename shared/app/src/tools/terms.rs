@@ -27,6 +27,6 @@ impl Terms {
     /// them, and in any order of their keys.
     pub(super) fn repeatable(&self, tool: &str, arguments: &Map<String, Value>) -> Option<Repeatable> {
         let key = self.key.as_ref()?.digest();
-        Some(Repeatable { key, request: sha256_hex(&json!([tool, arguments])) })
+        Some(Repeatable { key, request: sha256_hex(&json!([tool, arguments, self.durable])) })
     }
 }
