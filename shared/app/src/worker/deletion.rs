@@ -179,8 +179,10 @@ impl Deletion {
         }
     }
 
+    /// Nothing is told any more, also what somebody tells just now.
     async fn drop_note(&self, note: &Note) -> Result<bool, StoreError> {
-        match note::decide(note, NoteCommand::Drop, self.settle.clock.now(), &self.settle.policy) {
+        let now = self.settle.clock.now();
+        match note::decide(note, NoteCommand::Drop, now, &self.settle.policy) {
             Ok(change) => Ok(self.notes.commit(&change).await? == Committed::Done),
             Err(_) => Ok(false),
         }
