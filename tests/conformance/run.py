@@ -19,6 +19,8 @@ HERE = Path(__file__).parent
 SUITE = ["node", str(HERE / "node_modules/@modelcontextprotocol/conformance/dist/index.js")]
 LISTED = re.compile(r"^  - (\S+) \[([^\]]*)\]$")
 ROW = re.compile(r"^\| `([^`]+)` \| (pass|no) \| (.*?) *\|$")
+TASKS = re.compile(r"^  - (tasks-\S+)", re.MULTILINE)
+TASKS_ROW = re.compile(r"^\| `(tasks-[^`]+)` \| [^|]*\w[^|]*\|$", re.MULTILINE)
 REVISION = re.compile(r"^\d{4}-\d\d-\d\d$")
 # The suite's own limit for the client, and ours for the suite.
 CLIENT_MS, SUITE_SECONDS = 30_000, 60
@@ -32,9 +34,12 @@ class Outcome:
     why: str
 
 
-def listed() -> dict[str, list[str]]:
+def suite_list() -> str:
+    return subprocess.run([*SUITE, "list"], capture_output=True, text=True, check=True).stdout
+
+
+def listed(text: str) -> dict[str, list[str]]:
     """Every client scenario and what it runs at; an extension runs without a revision."""
-    text = subprocess.run([*SUITE, "list"], capture_output=True, text=True, check=True).stdout
     _, _, section = text.partition("Client scenarios")
     scenarios = {}
     for line in section.splitlines()[1:]:
@@ -48,6 +53,17 @@ def listed() -> dict[str, list[str]]:
     if len(scenarios) < 40:
         sys.exit(f"run.py: `conformance list` names only {len(scenarios)} client scenarios")
     return scenarios
+
+
+def tasks(text: str) -> str:
+    """What is wrong with the table of the scenarios for tasks, which drive servers only."""
+    servers, _, clients = text.partition("Client scenarios")
+    theirs = set(TASKS.findall(servers))
+    ours = set(TASKS_ROW.findall((HERE / "README.md").read_text()))
+    problems = [f"the suite can drive a client now: {name}" for name in TASKS.findall(clients)]
+    problems += [f"the table does not have {name}" for name in sorted(theirs - ours)]
+    problems += [f"the suite does not have {name} any more" for name in sorted(ours - theirs)]
+    return "; ".join(problems) if theirs else "the suite has no scenarios for tasks"
 
 
 def table() -> dict[str, tuple[str, str]]:
@@ -87,7 +103,8 @@ def run(client: str, scenario: str, revision: str) -> Outcome:
 
 def main() -> None:
     client, *wanted = sys.argv[1:]
-    scenarios, expected = listed(), table()
+    text = suite_list()
+    scenarios, expected = listed(text), table()
     if unknown := [name for name in wanted if name not in scenarios]:
         sys.exit(f"run.py: no such scenario: {', '.join(unknown)}")
     counts = {"passed": 0, "failed": 0, "skipped": 0}
@@ -113,6 +130,8 @@ def main() -> None:
             case _, reason:
                 report("skipped", name, f"{reason} [{bad[0]}]")
     if not wanted:
+        if wrong := tasks(text):
+            report("failed", "tasks", wrong)
         for name in expected.keys() - scenarios.keys():
             report("failed", name, "the suite does not have it any more; take it out of the table")
     print(f"{counts['passed']} passed, {counts['failed']} failed, {counts['skipped']} skipped")

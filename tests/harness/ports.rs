@@ -8,11 +8,13 @@ use pudu_app::configs::TableSource;
 use pudu_app::drivers::Drivers;
 use pudu_app::known::Known;
 use pudu_app::limits::Limits;
-use pudu_app::ports::{TaskDriver, Vault};
+use pudu_app::ports::{McpClient, TaskDriver, TaskProtocol, Vault};
 use pudu_app::wiring::{Ports, Wiring};
 use pudu_config::NoSecrets;
 use pudu_domain::Policy;
+use pudu_mcp::{CoreTasks, McpTasks};
 use pudu_testkit::gate::Gated;
+use pudu_testkit::server::FakeClient;
 use pudu_testkit::{FakeServer, FakeTable, FixedKeys, Gate, SeededRandom, VirtualClock};
 
 /// The wiring of one process. It does not linger, so that a tick ends when nothing is due.
@@ -28,7 +30,7 @@ pub fn wired_by(
     server: &FakeServer,
     gate: &Gate,
 ) -> Wiring {
-    compose(clock, table, server, gate, (Arc::new(NoSecrets), seed))
+    compose(clock, table, server, gate, (server.client(), Arc::new(NoSecrets), seed))
 }
 
 /// The same, with variables.
@@ -39,7 +41,18 @@ pub fn wired_with(
     gate: &Gate,
     secrets: Arc<dyn Vault>,
 ) -> Wiring {
-    compose(clock, table, server, gate, (secrets, 1))
+    compose(clock, table, server, gate, (server.client(), secrets, 1))
+}
+
+/// The same, whose server lets calls become tasks in this way.
+pub fn wired_speaking(
+    clock: VirtualClock,
+    table: &FakeTable,
+    server: &FakeServer,
+    gate: &Gate,
+    tasks: TaskProtocol,
+) -> Wiring {
+    compose(clock, table, server, gate, (server.client_with(tasks), Arc::new(NoSecrets), 1))
 }
 
 fn compose(
@@ -47,12 +60,18 @@ fn compose(
     table: &FakeTable,
     server: &FakeServer,
     gate: &Gate,
-    (secrets, seed): (Arc<dyn Vault>, u64),
+    (client, secrets, seed): (FakeClient, Arc<dyn Vault>, u64),
 ) -> Wiring {
     let store = Arc::new(table.store(Arc::new(clock), gate.clone()));
-    let driver: Arc<dyn TaskDriver> = Arc::new(server.driver());
     let (keys, random) = (Arc::new(FixedKeys), Arc::new(SeededRandom::new(seed)));
-    let mcp = Known::new(Arc::new(server.client()), store.clone(), ListChanges::default(), Arc::new(clock));
+    let mcp = Known::new(Arc::new(client), store.clone(), ListChanges::default(), Arc::new(clock));
+    let speaks: Arc<dyn McpClient> = Arc::new(mcp.clone());
+    let drivers: [Arc<dyn TaskDriver>; 3] = [
+        Arc::new(server.driver()),
+        Arc::new(McpTasks::new(Arc::clone(&speaks), Arc::new(NoSecrets))),
+        Arc::new(CoreTasks::new(speaks, Arc::new(NoSecrets))),
+    ];
+    let drivers = drivers.map(|driver| -> Arc<dyn TaskDriver> { Arc::new(Gated::new(driver, gate.clone())) });
     let ports = Ports {
         tasks: store.clone(),
         notes: store.clone(),
@@ -62,7 +81,7 @@ fn compose(
         keys,
         secrets,
         mcp,
-        drivers: Drivers::new(vec![Arc::new(Gated::new(driver, gate.clone()))]),
+        drivers: Drivers::new(drivers.into()),
         launcher: None,
         clock: Arc::new(clock),
         random,

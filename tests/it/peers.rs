@@ -1,6 +1,7 @@
 //! The main job against servers that nobody here wrote the wire of, in every protocol revision and over every transport.
 
 mod oauth;
+mod tasks;
 mod transports;
 
 use acceptance::{Peer, World, skipped};

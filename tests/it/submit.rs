@@ -3,6 +3,7 @@
 
 mod hung_up;
 mod repeated;
+mod tasks;
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -167,6 +167,17 @@ def end_with_stdin(server: uvicorn.Server) -> None:
     server.should_exit = True
 
 
+def serve(application: ASGIApp, path: str = "/mcp") -> None:
+    """Serves until stdin closes or SIGTERM comes."""
+    listener = socket.create_server(("127.0.0.1", 0))
+    # One second for streams that clients hold open: they never end by themselves.
+    config = uvicorn.Config(application, log_level="warning", timeout_graceful_shutdown=1, ws="none")
+    server = Announced(config)
+    server.path = path
+    threading.Thread(target=end_with_stdin, args=(server,), daemon=True).start()
+    asyncio.run(server.serve(sockets=[listener]))
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(prog="fastmcp")
     parser.add_argument("revision", nargs="?", choices=KNOWN_PROTOCOL_VERSIONS)
@@ -182,13 +193,7 @@ def main() -> None:
     application = mcp.http_app(transport=arguments.transport)
     if arguments.revision:
         application = speak_only(arguments.revision, application)
-    listener = socket.create_server(("127.0.0.1", 0))
-    # One second for streams that clients hold open: they never end by themselves.
-    config = uvicorn.Config(application, log_level="warning", timeout_graceful_shutdown=1, ws="none")
-    server = Announced(config)
-    server.path = "/sse" if arguments.transport == "sse" else "/mcp"
-    threading.Thread(target=end_with_stdin, args=(server,), daemon=True).start()
-    asyncio.run(server.serve(sockets=[listener]))
+    serve(application, "/sse" if arguments.transport == "sse" else "/mcp")
 
 
 if __name__ == "__main__":

@@ -9,13 +9,13 @@ use serde_json::{Value, json};
 use super::HOW;
 
 /// A house that knows one server by the operator's own hand, as stdio servers are given.
-async fn knowing(entry: Value) -> World {
+pub(super) async fn knowing(entry: Value) -> World {
     let world = World::without_servers().await;
     world.import_config(&json!({ "peer": entry })).await;
     world
 }
 
-fn stdio(arguments: &[&str]) -> Value {
+pub(super) fn stdio(arguments: &[&str]) -> Value {
     json!({"type": "stdio", "command": Peer::program(), "args": arguments})
 }
 

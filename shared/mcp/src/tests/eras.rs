@@ -64,6 +64,122 @@ async fn a_stateless_call_is_exactly_one_post_once_the_era_is_known() {
 }
 
 #[tokio::test]
+async fn a_request_about_a_task_is_routed_by_its_id() {
+    use pudu_app::ports::{TaskMethod, TaskReply, TaskRequest};
+    let host = Host::of_era(Era::Stateless, |seen| async move {
+        match seen.what().as_str() {
+            "tasks/cancel" => refused(&seen.message, -32602, "no such task").into_response(),
+            _ => result(&seen.message, json!({"taskId": "r 1é", "status": "working"})),
+        }
+    })
+    .await;
+    let (client, server) = (client(), http(&host.url));
+    let ask = async |method| {
+        let params = Map::from_iter([("taskId".to_owned(), json!("r 1é"))]);
+        let request = TaskRequest { method, params, tool: "research".to_owned() };
+        client.ask_task(&server, &caller(), request, LONG).await.expect("an answer of the server")
+    };
+    assert_eq!(ask(TaskMethod::Get).await, TaskReply::Said(json!({"taskId": "r 1é", "status": "working"})));
+    let sent = host.seen().pop().expect("the request");
+    assert_eq!(
+        (sent.what().as_str(), &sent.headers["mcp-method"]),
+        ("tasks/get", &"tasks/get".parse().unwrap())
+    );
+    // SEP-2663: by its id, wrapped where a header could not carry it, and with the extension declared.
+    assert_eq!(sent.headers["mcp-name"], "=?base64?ciAxw6k=?=");
+    assert_eq!(sent.message["params"]["taskId"], "r 1é");
+    let declared = &sent.message["params"]["_meta"]["io.modelcontextprotocol/clientCapabilities"];
+    assert!(declared["extensions"]["io.modelcontextprotocol/tasks"].is_object(), "{declared}");
+    match ask(TaskMethod::Cancel).await {
+        TaskReply::Error { code, error } => {
+            assert_eq!((code, error.fault), (-32602, pudu_app::ports::CallFault::Refused));
+        }
+        said @ TaskReply::Said(_) => panic!("{said:?}"),
+    }
+    assert_eq!(host.count("server/discover"), 1, "an unknown task is no sign of another era");
+}
+
+#[tokio::test]
+async fn what_a_list_says_of_tasks_is_what_the_server_says_that_it_can_do() {
+    use pudu_app::ports::TaskProtocol;
+    let tools = |message: &Value| result(message, json!({"tools": []}));
+    for (capabilities, expected) in [
+        (json!({"extensions": {"io.modelcontextprotocol/tasks": {}}}), Some(TaskProtocol::Extension)),
+        (json!({"extensions": {"io.modelcontextprotocol/tasks": true}}), None),
+        (json!({"extensions": {"io.modelcontextprotocol/ui": {}}}), None),
+        // Core tasks have no place here.
+        (json!({"tasks": {"requests": {"tools": {"call": {}}}}}), None),
+        (json!(null), None),
+    ] {
+        let host = Host::scripted(move |seen| {
+            let capabilities = capabilities.clone();
+            async move {
+                if seen.what() == "tools/list" {
+                    return tools(&seen.message);
+                }
+                let found = json!({"supportedVersions": ["2026-07-28"], "capabilities": capabilities});
+                result(&seen.message, found)
+            }
+        })
+        .await;
+        let (client, server) = (client(), http(&host.url));
+        assert_eq!(client.list_tools(&server, LONG).await.expect("a list").tasks, expected);
+        assert_eq!(host.asked(), ["server/discover", "tools/list"], "what the probe brought is used");
+        assert_eq!(client.list_tools(&server, LONG).await.expect("a list").tasks, expected);
+        assert_eq!(
+            host.count("server/discover"),
+            2,
+            "the era is known, what the server can do may have changed"
+        );
+    }
+    for (capabilities, expected) in [
+        (json!({"tools": {}, "tasks": {"requests": {"tools": {"call": {}}}}}), Some(TaskProtocol::Core)),
+        (json!({"tasks": {"requests": {"elicitation": {"create": {}}}}}), None),
+        (json!({"extensions": {"io.modelcontextprotocol/tasks": {}}}), None),
+    ] {
+        let host = Host::scripted(move |seen| {
+            let capabilities = capabilities.clone();
+            async move {
+                match seen.what().as_str() {
+                    "initialize" => {
+                        let server = json!({"name": "old", "version": "1"});
+                        let answer = json!({"protocolVersion": "2025-11-25", "capabilities": capabilities, "serverInfo": server});
+                        result(&seen.message, answer)
+                    }
+                    "tools/list" => tools(&seen.message),
+                    "server/discover" => refused(&seen.message, -32601, "unknown").into_response(),
+                    _ => json_body(String::new()),
+                }
+            }
+        })
+        .await;
+        let listed = client().list_tools(&http(&host.url), LONG).await.expect("a list");
+        assert_eq!(listed.tasks, expected);
+    }
+}
+
+#[tokio::test]
+async fn a_call_says_that_it_takes_a_task_only_if_it_does_and_in_the_words_of_its_era() {
+    use pudu_app::ports::TaskProtocol;
+    for era in [Era::Stateless, Era::Session] {
+        for tasks in [None, Some(TaskProtocol::Extension), Some(TaskProtocol::Core)] {
+            let host =
+                Host::of_era(era, |seen| async move { result(&seen.message, json!({"content": []})) }).await;
+            let call = ToolCall { tasks, ..tool("echo", json!({})) };
+            client().call_tool(&http(&host.url), &caller(), call, LONG).await.expect("a result");
+            let sent = host.seen().into_iter().find(|seen| seen.what() == "tools/call").expect("the call");
+            let params = &sent.message["params"];
+            let declared = &params["_meta"]["io.modelcontextprotocol/clientCapabilities"]["extensions"];
+            let (stateless, core) = (era == Era::Stateless, tasks == Some(TaskProtocol::Core));
+            let extension = stateless && tasks == Some(TaskProtocol::Extension);
+            assert_eq!(declared.is_object(), extension, "{era:?} {tasks:?}: {params}");
+            assert_eq!(params["task"] == json!({}), core && !stateless, "{era:?} {tasks:?}: {params}");
+            assert_eq!(params.get("task").is_some(), core && !stateless, "{era:?} {tasks:?}: {params}");
+        }
+    }
+}
+
+#[tokio::test]
 async fn a_tool_name_that_no_header_can_carry_reaches_its_tool() {
     let host = SdkPeer { versions: vec![V::V_2026_07_28], sessions: false, json: true }.start().await;
     let result = client()

@@ -42,22 +42,25 @@ impl FakeServer {
 
 impl FakeClient {
     /// A call of `research`: a task for whoever takes one, else its end at once.
-    fn research(&self, call: ToolCall) -> Value {
-        match self.server.submit(call.arguments) {
-            Err(Failure::Error(text) | Failure::Nonsense(text)) => failed(&text),
-            Err(Failure::NotFound) => failed("not found"),
-            Ok((handle, snapshot)) => match call.tasks.filter(|tasks| Some(*tasks) == self.tasks) {
-                None => json!({"content": [{"type": "text", "text": "done at once"}]}),
-                Some(TaskProtocol::Extension) => {
-                    let mut created = task(TaskProtocol::Extension, &handle, &snapshot);
-                    if let Some(fields) = created.as_object_mut() {
-                        fields.insert("resultType".to_owned(), json!("task"));
-                    }
-                    created
+    fn research(&self, server: &Server, call: ToolCall) -> Result<Value, CallError> {
+        let (handle, mut snapshot) = self.server.submit(call.arguments).map_err(|_| CallError {
+            server: server.name.clone(),
+            fault: CallFault::NotSent,
+            message: "the server is down".to_owned(),
+        })?;
+        let begun = self.server.tasks().into_iter().find(|task| task.handle == handle);
+        snapshot.poll_after = begun.and_then(|task| task.plan.hint);
+        Ok(match call.tasks.filter(|tasks| Some(*tasks) == self.tasks) {
+            None => json!({"content": [{"type": "text", "text": "done at once"}]}),
+            Some(TaskProtocol::Extension) => {
+                let mut created = task(TaskProtocol::Extension, &handle, &snapshot);
+                if let Some(fields) = created.as_object_mut() {
+                    fields.insert("resultType".to_owned(), json!("task"));
                 }
-                Some(TaskProtocol::Core) => json!({"task": task(TaskProtocol::Core, &handle, &snapshot)}),
-            },
-        }
+                created
+            }
+            Some(TaskProtocol::Core) => json!({"task": task(TaskProtocol::Core, &handle, &snapshot)}),
+        })
     }
 }
 
@@ -162,7 +165,7 @@ impl McpClient for FakeClient {
         _limit: Duration,
     ) -> Result<Value, CallError> {
         if call.tool == RESEARCH && self.tasks.is_some() {
-            return Ok(self.research(call));
+            return self.research(server, call);
         }
         let ToolCall { tool, arguments, .. } = call;
         let handle = arguments.get("task_id").and_then(Value::as_str).unwrap_or_default().to_owned();
