@@ -5,11 +5,19 @@ use std::time::Duration;
 
 use acceptance::MeteredTable;
 use anyhow::Context;
+use pudu_app::drivers::Drivers;
+use pudu_app::limits::Limits;
 use pudu_app::ports::{Clock, DueIndex, TaskStore, shards};
 use pudu_app::settle::{Settle, Settled};
+use pudu_app::wiring::{Ports, Wiring};
+use pudu_compose::{Base, Egress, ports};
+use pudu_config::NoSecrets;
 use pudu_domain::task::{Command, Intent, intend};
 use pudu_domain::{Lane, Policy, Snapshot, Status, Task, TaskKey, Timestamp};
-use pudu_testkit::fixture;
+use pudu_lambda::random::OsRandom;
+use pudu_testkit::{FixedKeys, fixture};
+
+use crate::still::Still;
 
 /// A table, and the time by which it is used.
 pub(crate) struct Life {
@@ -23,6 +31,22 @@ impl Life {
     /// For tasks whose server nobody calls.
     pub(crate) fn new(metered: MeteredTable, clock: Arc<dyn Clock>) -> Self {
         Self { metered, clock, identity: fixture::IDENTITY.to_owned() }
+    }
+
+    /// The use cases of a process that has just started and remembers nothing, with a driver that calls nobody.
+    pub(crate) fn wiring(&self, still: Still, limits: Limits) -> anyhow::Result<Wiring> {
+        let base = Base {
+            table: self.metered.cold(),
+            config: None,
+            keys: Arc::new(FixedKeys),
+            secrets: Arc::new(NoSecrets),
+            egress: Egress::machine(),
+            stdio: None,
+            clock: Arc::clone(&self.clock),
+            random: Arc::new(OsRandom),
+        };
+        let ports = Ports { drivers: Drivers::new(vec![Arc::new(still)]), ..ports(base)? };
+        Ok(Wiring::new(ports, Policy::default(), limits, "bench".to_owned()))
     }
 
     /// Decides and commits.
@@ -66,11 +90,11 @@ impl Life {
         done(self.settle().held(task, &spec, command).await?)
     }
 
-    /// A poll that is due, from its claim to its commit.
+    /// A poll that is due, or a cancel, from its claim to its commit.
     pub(crate) async fn poll(&self, key: &TaskKey, command: Command) -> anyhow::Result<Task> {
         let lease = fixture::lease("bench", self.clock.now());
-        let claimed =
-            TaskStore::claim(&*self.metered.table, key, Lane::Poll, lease).await?.context("it is due")?;
+        let lane = if matches!(command, Command::RecordCancel(_)) { Lane::Cancel } else { Lane::Poll };
+        let claimed = TaskStore::claim(&*self.metered.table, key, lane, lease).await?.context("it is due")?;
         let spec = self.metered.table.spec(&claimed).await?.context("a task has its spec")?;
         done(self.settle().held(claimed, &spec, command).await?)
     }

@@ -9,18 +9,16 @@ use std::time::Duration;
 use acceptance::MeteredTable;
 use pudu::engine::Mode;
 use pudu::workers::tick;
-use pudu_app::drivers::Drivers;
 use pudu_app::limits::Limits;
 use pudu_app::ports::{Clock, Random};
-use pudu_app::wiring::{Ports, Wiring};
+use pudu_app::wiring::Wiring;
 use pudu_app::worker::Report;
-use pudu_compose::{Base, Egress, ports};
-use pudu_config::{Document, NoSecrets};
-use pudu_domain::{Policy, TaskId, TaskKey};
+use pudu_config::Document;
+use pudu_domain::{TaskId, TaskKey};
 use pudu_lambda::random::OsRandom;
 use pudu_notifier::Notifier;
 use pudu_task_poller::TaskPoller;
-use pudu_testkit::{FixedKeys, VirtualClock, fixture};
+use pudu_testkit::{VirtualClock, fixture};
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
@@ -200,22 +198,10 @@ impl Cloud {
         Ok(())
     }
 
-    /// The use cases of an environment that has just started: it remembers nothing.
+    /// The use cases of an environment that has just started.
     fn wiring(&self) -> anyhow::Result<Wiring> {
-        let (clock, random): (Arc<dyn Clock>, Arc<dyn Random>) = (Arc::new(self.clock), Arc::new(OsRandom));
-        let base = Base {
-            table: self.life.metered.cold(),
-            config: None,
-            keys: Arc::new(FixedKeys),
-            secrets: Arc::new(NoSecrets),
-            egress: Egress::machine(),
-            stdio: None,
-            clock,
-            random,
-        };
-        let still = Arc::new(Still { poll_after: CADENCE, asked: Arc::clone(&self.asked) });
-        let ports = Ports { drivers: Drivers::new(vec![still]), ..ports(base)? };
-        Ok(Wiring::new(ports, Policy::default(), Limits::default(), "cost".to_owned()))
+        let still = Still { poll_after: CADENCE, asked: Arc::clone(&self.asked) };
+        self.life.wiring(still, Limits::default())
     }
 }
 
