@@ -75,7 +75,8 @@ impl Backend for DynamoBackend {
             let payload = self.open.payload(key).await.map_err(failed)?;
             let events = self.open.events(&key.thread, 1000).await.map_err(failed)?;
             seen.delivered.insert(key.thread.clone(), events);
-            seen.tasks.push(StoredTask { task, spec, payload });
+            let answer = self.open.answer(key).await.map_err(failed)?;
+            seen.tasks.push(StoredTask { task, spec, payload, answer });
         }
         Ok(seen)
     }

@@ -1,5 +1,6 @@
 //! The gateway over the whole house: what callers get, and what bad input gets.
 
+mod answers;
 mod bad_input;
 mod canary;
 mod config;

@@ -1,5 +1,7 @@
 //! The poller when something is not as it should be: what counts against a server, what does not, and what is put aside.
 
+mod answers;
+mod cancels;
 mod drift;
 
 use std::sync::Arc;
@@ -29,9 +31,14 @@ struct Bench {
 
 impl Bench {
     async fn new() -> Self {
+        Self::living(Plan::completes_after(Duration::from_secs(86_400))).await
+    }
+
+    /// The same with a task that lives by `plan`.
+    async fn living(plan: Plan) -> Self {
         let clock = VirtualClock::start();
         let table = FakeTable::new();
-        let server = FakeServer::new(Arc::new(clock), |_| Plan::completes_after(Duration::from_secs(86_400)));
+        let server = FakeServer::new(Arc::new(clock), move |_| plan.clone());
         let key = fixture::task_key(&fixture::thread("t"), clock.now(), 1);
         let mut bench = Self { clock, table, server, key };
         bench.configure(fixture::config()).await;

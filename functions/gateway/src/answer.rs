@@ -4,6 +4,7 @@ use jiff::Timestamp as Moment;
 use pudu_app::framing;
 use pudu_app::ports::DeliveredEvent;
 use pudu_app::tasks::{Detailed, Listed};
+use pudu_domain::task::{Answer, Stand};
 use pudu_domain::text::Snippet;
 use pudu_domain::{Note, ThreadId, Timestamp};
 use serde_json::{Value, json};
@@ -45,11 +46,24 @@ pub(crate) fn detailed(row: &Detailed, note: Option<&Note>) -> Value {
         "result_truncated": payload.result_truncated,
         "result_artifact": payload.result_artifact,
         "input_required": payload.input_required,
+        "input_answered": task.answer.as_ref().map(answered),
+        "event_version": task.attention.version,
     });
     if let (Value::Object(value), Value::Object(more)) = (&mut value, more) {
         value.extend(more);
     }
     value
+}
+
+/// How far the answer to the task's question got.
+fn answered(answer: &Answer) -> Value {
+    match &answer.stand {
+        Stand::Waiting { attempts, last_error } => json!({
+            "state": "waiting", "attempts": attempts, "error": last_error.as_ref().map(Snippet::as_str),
+        }),
+        Stand::Taken { at } => json!({ "state": "taken", "at": moment(*at) }),
+        Stand::Refused(why) => json!({ "state": "refused", "error": why.as_str() }),
+    }
 }
 
 /// A delivered event: its fields, and the text that tells a model of it.

@@ -7,7 +7,7 @@ use pudu_app::catalog::ResetError;
 use pudu_app::chain::Chain;
 use pudu_app::configs::{ConfigError, PutError};
 use pudu_app::ports::{CallError, CallFault, SealKeyError, StoreError};
-use pudu_app::tasks::CancelError;
+use pudu_app::tasks::{CancelError, InputError};
 use pudu_app::tools::InvokeError;
 use pudu_config::Kind;
 use serde_json::json;
@@ -164,5 +164,17 @@ impl From<CancelError> for Failure {
             CancelError::Store(error) => error.into(),
             CancelError::Busy => Self::new(StatusCode::CONFLICT, error.to_string()),
         }
+    }
+}
+
+impl From<InputError> for Failure {
+    fn from(error: InputError) -> Self {
+        let status = match error {
+            InputError::Store(error) => return error.into(),
+            InputError::Rejected(_) | InputError::Unanswerable(_) | InputError::Busy => StatusCode::CONFLICT,
+            InputError::Unfit(_) => StatusCode::UNPROCESSABLE_ENTITY,
+            InputError::TooLarge { .. } => StatusCode::PAYLOAD_TOO_LARGE,
+        };
+        Self::new(status, error.to_string())
     }
 }

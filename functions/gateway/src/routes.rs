@@ -31,6 +31,7 @@ pub fn router(gateway: Gateway) -> Router {
         .route("/api/threads/{thread}/mcp-tasks", get(tasks::list))
         .route("/api/threads/{thread}/mcp-tasks/{id}", get(tasks::get))
         .route("/api/threads/{thread}/mcp-tasks/{id}/cancel", post(tasks::cancel))
+        .route("/api/threads/{thread}/mcp-tasks/{id}/input", post(tasks::input))
         .route("/api/threads/{thread}/events", get(events::list))
         .fallback(unknown)
         .method_not_allowed_fallback(wrong_method)

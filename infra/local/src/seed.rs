@@ -24,6 +24,7 @@ pub fn servers(name: &str, url: &str) -> Value {
                     "submit_tool": "submit_report",
                     "status_tool": "get_report_status",
                     "cancel_tool": "cancel_report",
+                    "input_tool": "answer_report",
                 }],
             }
         }

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use pudu_domain::task::{Command, Context, PayloadWrite, Rejected, decide, put_aside};
+use pudu_domain::task::{Command, Context, Heard, PayloadWrite, Rejected, decide, put_aside};
 use pudu_domain::{Payload, Policy, Task, TaskSpec};
 
 use crate::ports::{Clock, Committed, StoreError, TaskStore};
 
 /// How often a holder decides again because the row was changed beside it.
-const DECISIONS: usize = 4;
+pub(crate) const DECISIONS: usize = 4;
 
 /// What became of a command.
 #[derive(Debug, Clone, PartialEq)]
@@ -113,7 +113,12 @@ impl Settle {
 
     /// The stored payload, where the decision may need it: a failure keeps what the task had, and its event tells it.
     async fn payload_for(&self, task: &Task, command: &Command) -> Result<Payload, StoreError> {
-        let replaced = matches!(command, Command::RecordStatus(_) | Command::RecordSubmit { .. });
+        let replaced = matches!(
+            command,
+            Command::RecordStatus(_)
+                | Command::RecordSubmit { .. }
+                | Command::RecordAnswer { heard: Some(Heard::Status(_)), .. }
+        );
         if replaced || task.payload.is_none() {
             Ok(Payload::default())
         } else {

@@ -1,10 +1,15 @@
-//! A thread's tasks as callers see them: list, look, ask to cancel. Nothing here waits for a server.
+//! A thread's tasks as callers see them: list, look, answer, ask to cancel. Nothing here waits for a server.
+
+mod answer;
 
 use pudu_domain::task::Command;
 use pudu_domain::{Payload, Task, TaskId, TaskKey, TaskName, ThreadKey};
 
+use crate::drivers::Drivers;
 use crate::ports::StoreError;
 use crate::settle::{Settle, Settled};
+
+pub use answer::{INPUT_BYTES, InputError};
 
 /// A task in a list.
 #[derive(Debug, Clone, PartialEq)]
@@ -37,11 +42,13 @@ pub enum CancelError {
     Busy,
 }
 
-/// Reads and cancels tasks.
+/// Reads, answers and cancels tasks.
 #[derive(Clone)]
 pub struct Tasks {
     /// The tasks, the time and the numbers.
     pub settle: Settle,
+    /// What questions they ask.
+    pub drivers: Drivers,
 }
 
 impl Tasks {

@@ -90,9 +90,9 @@ impl Wiring {
         }
     }
 
-    /// Reads and cancels tasks.
+    /// Reads, answers and cancels tasks.
     pub fn tasks(&self) -> Tasks {
-        Tasks { settle: self.settle() }
+        Tasks { settle: self.settle(), drivers: self.ports.drivers.clone() }
     }
 
     /// Looks at threads and asks for their deletion.

@@ -80,9 +80,13 @@ impl Event {
     /// storm of them (the reference makes one per wording).
     pub fn fingerprint(&self) -> Fingerprint {
         let quiet = Self { last_poll_error: None, ..self.clone() };
-        let json = serde_json::to_value(&quiet).map(|value| canonical(&value)).unwrap_or_default();
-        Fingerprint(hex::encode(Sha256::digest(json)).chars().take(16).collect())
+        Fingerprint(serde_json::to_value(&quiet).map(|value| digest(&value)).unwrap_or_default())
     }
+}
+
+/// Sixteen hex digits of a SHA-256 over the content of `value`, whatever the order of its keys.
+pub(crate) fn digest(value: &Value) -> String {
+    hex::encode(Sha256::digest(canonical(value))).chars().take(16).collect()
 }
 
 /// Compact JSON with sorted keys: the map's own order depends on features that other crates turn on.

@@ -2,6 +2,9 @@
 
 use std::time::Duration;
 
+/// How long a server may leave a cancel unconfirmed.
+pub const CANCEL_DEADLINE: Duration = Duration::from_mins(10);
+
 /// How often to ask, how long to wait after failures, and how much to keep.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Policy {
@@ -21,6 +24,8 @@ pub struct Policy {
     pub notification_attempts: u32,
     /// How long what has ended is kept: a task with all its rows, a notification with its event. Default 30 days.
     pub retention: Duration,
+    /// How long after a request to cancel the task ends as cancelled, also without the server's word. Default 10 min.
+    pub cancel_deadline: Duration,
 }
 
 impl Default for Policy {
@@ -34,6 +39,7 @@ impl Default for Policy {
             result_preview_chars: 2000,
             notification_attempts: 5,
             retention: Duration::from_hours(30 * 24),
+            cancel_deadline: CANCEL_DEADLINE,
         }
     }
 }

@@ -3,6 +3,7 @@
 //! The *hot row* is [`Task`]: small, written on every poll. [`TaskSpec`] is what was settled at submission, written once
 //! more when the remote handle is known. [`Payload`] is what the task brought back, written only when it changes.
 
+mod answer;
 mod cancel;
 mod decide;
 mod poll;
@@ -14,6 +15,7 @@ mod tests;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+pub use answer::{Answer, AnswerWrite, Given, Heard, Sent, Stand, question_digest};
 pub use decide::{Command, Context, Rejected, decide, put_aside};
 pub use submit::{Intent, Refusal, intend};
 
@@ -78,9 +80,12 @@ pub enum Outcome {
 pub struct Cancel {
     /// When it was asked for; never changes.
     pub requested_at: Timestamp,
+    /// When the server's word is waited for no longer; never changes. Past it the task ends as cancelled.
+    pub until: Timestamp,
     /// Attempts that did not end the task.
     pub attempts: u32,
-    /// When the server is asked (again); none before the handle is known and after the end.
+    /// When the server is asked (again); none before the handle is known, once the server has acknowledged it, and after
+    /// the end.
     pub next_at: Option<Timestamp>,
     /// Why the last attempt did not end it.
     pub last_error: Option<Snippet>,
@@ -133,6 +138,8 @@ pub struct Task {
     pub durable: Durable,
     /// The request to cancel it, if any.
     pub cancel: Option<Cancel>,
+    /// The answer to the question that it waits with, if somebody gave one.
+    pub answer: Option<Answer>,
     /// How well its server answers.
     pub tracking: Tracking,
     /// Its current event.
@@ -201,6 +208,8 @@ pub struct Change {
     pub spec: Option<TaskSpec>,
     /// The payload row.
     pub payload: PayloadWrite,
+    /// The row of an answer that is to be sent.
+    pub answer: AnswerWrite,
     /// The event that this change makes and the notification that brings it to its thread, so that no caller can forget
     /// either.
     pub note: Option<Announced>,
@@ -229,14 +238,20 @@ impl Task {
     }
 
     /// Lane and due time: derived here and nowhere else, from the earlier of the next poll and the next cancel; the
-    /// cancel goes first on a tie.
+    /// cancel goes first on a tie. Never later than the moment up to which a cancel is waited for, whatever a hint or a
+    /// backoff says.
     pub fn wants(&self) -> Option<Due> {
         match self.state {
             State::Intent { deadline } => Some(Due { lane: Lane::Intent, at: deadline }),
-            State::Active { next_poll_at, .. } => Some(match self.cancel.as_ref().and_then(|c| c.next_at) {
-                Some(at) if at <= next_poll_at => Due { lane: Lane::Cancel, at },
-                _ => Due { lane: Lane::Poll, at: next_poll_at },
-            }),
+            State::Active { next_poll_at, .. } => {
+                let poll = Due { lane: Lane::Poll, at: next_poll_at };
+                let Some(Cancel { next_at, until, .. }) = self.cancel else { return Some(poll) };
+                let next = match next_at {
+                    Some(at) if at <= next_poll_at => Due { lane: Lane::Cancel, at },
+                    _ => poll,
+                };
+                Some(if next.at <= until { next } else { Due { lane: Lane::Cancel, at: until } })
+            }
             State::Ended { .. } => None,
         }
     }

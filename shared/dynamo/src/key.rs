@@ -38,6 +38,8 @@ pub enum Key {
     Spec(TaskKey),
     /// What it brought back: same pk, `result#<id>`.
     Payload(TaskKey),
+    /// An answer that is to be sent: same pk, `answer#<id>`.
+    Answer(TaskKey),
     /// A notification: same pk, `note#<task>#<version, 10 digits>`.
     Note(NoteKey),
     /// What a notification tells: same pk, `body#<task>#<version, 10 digits>`.
@@ -148,9 +150,11 @@ impl Key {
     /// The partition key.
     pub fn pk(&self) -> String {
         match self {
-            Self::Task(key) | Self::Spec(key) | Self::Payload(key) | Self::Notified(key) => {
-                thread_pk(&key.thread)
-            }
+            Self::Task(key)
+            | Self::Spec(key)
+            | Self::Payload(key)
+            | Self::Answer(key)
+            | Self::Notified(key) => thread_pk(&key.thread),
             Self::Note(key) | Self::Body(key) | Self::Event(key) => thread_pk(&key.task.thread),
             Self::Thread(key) => thread_pk(key),
             Self::Handle { user, server, identity, digest } => {
@@ -178,6 +182,7 @@ impl Key {
             Self::Task(key) => format!("{TASKS}{}", id(&key.id)),
             Self::Spec(key) => format!("{TASKS}{}#spec", id(&key.id)),
             Self::Payload(key) => format!("result#{}", id(&key.id)),
+            Self::Answer(key) => format!("answer#{}", id(&key.id)),
             Self::Note(key) => format!("{NOTES}{}#{:010}", id(&key.task.id), key.version),
             Self::Body(key) => format!("body#{}#{:010}", id(&key.task.id), key.version),
             Self::Event(key) => format!("{EVENTS}{}#{:010}", id(&key.task.id), key.version),
@@ -242,6 +247,7 @@ impl Key {
             ["task", _] => Self::Task(task),
             ["task", _, "spec"] => Self::Spec(task),
             ["result", _] => Self::Payload(task),
+            ["answer", _] => Self::Answer(task),
             ["notified", _] => Self::Notified(task),
             ["note", _, version] => Self::Note(NoteKey { task, version: version.parse().ok()? }),
             ["body", _, version] => Self::Body(NoteKey { task, version: version.parse().ok()? }),

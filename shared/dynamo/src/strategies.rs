@@ -6,7 +6,9 @@ use proptest::prelude::*;
 use pudu_app::ports::{NoteKey, RawTool, Revision, StoredListing, TaskProtocol, TokenKey};
 use pudu_domain::event::Fingerprint;
 use pudu_domain::snapshot::Artifact;
-use pudu_domain::task::{Attention, Cancel, Delivery, Outcome, Phase, Repeatable, State, Tracking};
+use pudu_domain::task::{
+    Answer, Attention, Cancel, Delivery, Outcome, Phase, Repeatable, Stand, State, Tracking,
+};
 use pudu_domain::text::Snippet;
 use pudu_domain::token::{Access, Rejections, Sealed, Trouble};
 use pudu_domain::{
@@ -87,6 +89,7 @@ pub(crate) fn key() -> impl Strategy<Value = Key> {
         task_key().prop_map(Key::Task),
         task_key().prop_map(Key::Spec),
         task_key().prop_map(Key::Payload),
+        task_key().prop_map(Key::Answer),
         note_key().prop_map(Key::Note),
         note_key().prop_map(Key::Body),
         note_key().prop_map(Key::Event),
@@ -148,24 +151,36 @@ fn delivery() -> impl Strategy<Value = Delivery> {
 }
 
 pub(crate) fn task() -> impl Strategy<Value = Task> {
-    let cancel = (time(), any::<u32>(), of(time()), of(snippet())).prop_map(
-        |(requested_at, attempts, next_at, last_error)| Cancel {
+    let cancel = (time(), time(), any::<u32>(), of(time()), of(snippet())).prop_map(
+        |(requested_at, until, attempts, next_at, last_error)| Cancel {
             requested_at,
+            until,
             attempts,
             next_at,
             last_error,
         },
     );
+    let stand = prop_oneof![
+        (any::<u32>(), of(snippet()))
+            .prop_map(|(attempts, last_error)| Stand::Waiting { attempts, last_error }),
+        time().prop_map(|at| Stand::Taken { at }),
+        snippet().prop_map(Stand::Refused),
+    ];
+    let answer = ("[0-9a-f]{16}", any::<u64>(), stand).prop_map(|(question, given_in, stand)| Answer {
+        question,
+        given_in: Generation::new(given_in),
+        stand,
+    });
     let tracking = (of(time()), any::<u32>(), of(snippet()))
         .prop_map(|(last_polled_at, errors, last_error)| Tracking { last_polled_at, errors, last_error });
     let attention = (any::<u32>(), any::<u32>(), of("[0-9a-f]{16}")).prop_map(|(version, last, print)| {
         Attention { version, last, fingerprint: print.map(Fingerprint::stored) }
     });
-    let head = (task_key(), server_name(), (state(), delivery()), durable(), of(cancel));
+    let head = (task_key(), server_name(), (state(), delivery()), durable(), of(cancel), of(answer));
     let tail = (tracking, attention, of(snippet()), of("[0-9a-f]{16}"), time(), time());
     (head, tail).prop_map(
         |(
-            (key, server, (state, delivery), durable, cancel),
+            (key, server, (state, delivery), durable, cancel, answer),
             (tracking, attention, error, payload, created_at, updated_at),
         )| Task {
             key,
@@ -174,6 +189,7 @@ pub(crate) fn task() -> impl Strategy<Value = Task> {
             state,
             durable,
             cancel,
+            answer,
             tracking,
             attention,
             error,

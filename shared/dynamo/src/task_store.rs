@@ -3,13 +3,14 @@
 use async_trait::async_trait;
 use aws_sdk_dynamodb::types::AttributeValue;
 use pudu_app::ports::{Committed, StoreError, TaskStore};
-use pudu_domain::task::{Change, PayloadWrite, State};
+use pudu_domain::task::{AnswerWrite, Change, PayloadWrite, State};
 use pudu_domain::{Expect, Lane, Lease, Payload, Task, TaskId, TaskKey, TaskSpec, ThreadKey};
+use serde_json::Value;
 
 use crate::body::EncodeError;
 use crate::condition::Expression;
 use crate::durable_row::{Claim, judge};
-use crate::item::{handle, idempotency, news, note, payload, spec, task, thread};
+use crate::item::{answer, handle, idempotency, news, note, payload, spec, task, thread};
 use crate::key::{AFTER_TASKS, Key, TASKS, shard_of, thread_pk};
 use crate::retry::{Answer, Failed};
 use crate::row::{Row, attr, ending};
@@ -61,6 +62,15 @@ impl Plan {
             }
             PayloadWrite::Clear => {
                 plan.add(Write::Delete(Key::Payload(key.clone())));
+            }
+        }
+        match &change.answer {
+            AnswerWrite::Keep => {}
+            AnswerWrite::Put(input) => {
+                plan.add(Write::put(answer::ITEM, answer::encode(key, input)?, When::Always));
+            }
+            AnswerWrite::Clear => {
+                plan.add(Write::Delete(Key::Answer(key.clone())));
             }
         }
         // Put without a condition: a version is made once, under the lease.
@@ -162,6 +172,11 @@ impl TaskStore for Table {
     async fn payload(&self, key: &TaskKey) -> Result<Payload, StoreError> {
         let row = self.get("load_payload", &Key::Payload(key.clone()), true).await?;
         row.as_ref().map_or_else(|| Ok(Payload::default()), payload::decode)
+    }
+
+    async fn answer(&self, key: &TaskKey) -> Result<Option<Value>, StoreError> {
+        let row = self.get("load_answer", &Key::Answer(key.clone()), true).await?;
+        row.as_ref().map(answer::decode).transpose()
     }
 
     async fn commit(&self, change: &Change) -> Result<Committed, StoreError> {

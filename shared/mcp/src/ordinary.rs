@@ -1,11 +1,12 @@
-//! The driver for ordinary toolsets: three tools of a server that together are a durable task (reference 6.10).
+//! The driver for ordinary toolsets: tools of a server that together are a durable task (reference 6.10).
 //!
 //! Only `structuredContent` is read; text is never parsed. The mapping from answers to snapshots is pure and lives in
-//! [`submit`], [`status`] and [`cancel`]; this file calls, and turns failed calls into the driver's errors.
+//! [`submit`], [`status`], [`cancel`] and [`input`]; this file calls, and turns failed calls into the driver's errors.
 
 mod answer;
 mod cancel;
 mod data;
+mod input;
 mod status;
 mod submit;
 
@@ -25,7 +26,7 @@ use serde_json::{Map, Value};
 use crate::redact::{Redactor, Redacts};
 use data::DriverData;
 
-/// Speaks with ordinary toolsets. Its data in a task is the raw names of the three tools.
+/// Speaks with ordinary toolsets. Its data in a task is the raw names of the tools.
 pub struct OrdinaryTools {
     client: Arc<dyn McpClient>,
     redacts: Arc<dyn Redacts>,
@@ -45,8 +46,7 @@ impl OrdinaryTools {
         handle: &str,
         limit: Duration,
     ) -> Result<Value, CallError> {
-        let arguments = Map::from_iter([("task_id".to_owned(), Value::String(handle.to_owned()))]);
-        self.client.call_tool(server, caller, asked(tool, arguments), limit).await
+        self.client.call_tool(server, caller, asked(tool, about(handle)), limit).await
     }
 
     fn redactor(&self, server: &Server, caller: &Caller) -> Redactor {
@@ -121,21 +121,28 @@ impl TaskDriver for OrdinaryTools {
         }
     }
 
-    fn question(&self, _data: &Value, _asked: &Value) -> Result<Value, Unanswerable> {
-        Err(Unanswerable("the task's toolset names no tool that takes answers".to_owned()))
+    fn question(&self, data: &Value, asked: &Value) -> Result<Value, Unanswerable> {
+        input::tool(data).map_err(Unanswerable)?;
+        Ok(input::schema(asked))
     }
 
     async fn answer(
         &self,
-        _server: &Server,
-        _caller: &Caller,
-        _data: &Value,
-        _remote: &RemoteTaskId,
+        server: &Server,
+        caller: &Caller,
+        data: &Value,
+        remote: &RemoteTaskId,
         _asked: &Value,
-        _answer: &Value,
-        _limit: Duration,
+        answer: &Value,
+        limit: Duration,
     ) -> Result<(), AnswerError> {
-        Err(AnswerError::Refused("the task's toolset names no tool that takes answers".to_owned()))
+        let tool = input::tool(data).map_err(AnswerError::Refused)?;
+        let mut arguments = about(remote.as_str());
+        arguments.insert("input".to_owned(), answer.clone());
+        match self.client.call_tool(server, caller, asked(&tool, arguments), limit).await {
+            Ok(result) => input::read(&tool, &result, remote.as_str(), &self.redactor(server, caller)),
+            Err(error) => Err(untaken(&error)),
+        }
     }
 }
 
@@ -158,6 +165,19 @@ fn unanswered(error: &CallError) -> DriverError {
         CallFault::Violation => DriverError::Violation(error.to_string()),
         _ => DriverError::Retry(error.to_string()),
     }
+}
+
+/// An answer whose call failed: only a call that the server refused as such certainly was not taken, and never will be.
+fn untaken(error: &CallError) -> AnswerError {
+    match error.fault {
+        CallFault::Refused => AnswerError::Refused(error.to_string()),
+        _ => AnswerError::Retry(error.to_string()),
+    }
+}
+
+/// The arguments of a call about a task.
+fn about(handle: &str) -> Map<String, Value> {
+    Map::from_iter([("task_id".to_owned(), Value::String(handle.to_owned()))])
 }
 
 fn asked(tool: &str, arguments: Map<String, Value>) -> ToolCall {

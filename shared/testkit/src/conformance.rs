@@ -4,6 +4,7 @@
 //! it, so that the edges of a lease are exact. The index may be behind the rows: what is expected of it is asked again
 //! for a while, and nothing is assumed about how long that takes.
 
+mod answers;
 mod birth;
 mod catalogs;
 mod claim;
@@ -116,6 +117,7 @@ pub const SUITES: [Suite; 10] = [
             life::CASES,
             handle::CASES,
             list::CASES,
+            answers::CASES,
             corrupt::CASES,
             retention::CASES,
             repeatable::CASES,

@@ -25,6 +25,8 @@ pub const SUBMIT_TOOL: &str = "submit_report";
 pub const STATUS_TOOL: &str = "get_report_status";
 /// Its tool that ends a task.
 pub const CANCEL_TOOL: &str = "cancel_report";
+/// Its tool that takes answers.
+pub const INPUT_TOOL: &str = "answer_report";
 /// The lease of [`intent`] and of most claims here.
 pub const LEASE: Duration = Duration::from_mins(2);
 
@@ -96,6 +98,7 @@ pub fn config() -> Value {
         "task_toolsets": [{
             "name": "report",
             "submit_tool": SUBMIT_TOOL, "status_tool": STATUS_TOOL, "cancel_tool": CANCEL_TOOL,
+            "input_tool": INPUT_TOOL,
         }],
     }}})
 }

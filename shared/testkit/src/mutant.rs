@@ -12,6 +12,7 @@ use pudu_domain::task::{Change, State};
 use pudu_domain::{
     Durable, Event, Expect, Lane, Lease, Note, Payload, Task, TaskId, TaskKey, TaskSpec, ThreadKey,
 };
+use serde_json::Value;
 
 /// One broken rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -130,6 +131,10 @@ impl TaskStore for MutantTasks {
 
     async fn payload(&self, key: &TaskKey) -> Result<Payload, StoreError> {
         self.inner.payload(key).await
+    }
+
+    async fn answer(&self, key: &TaskKey) -> Result<Option<Value>, StoreError> {
+        self.inner.answer(key).await
     }
 
     async fn commit(&self, change: &Change) -> Result<Committed, StoreError> {

@@ -15,7 +15,7 @@ use serde_json::{Map, Value, json};
 
 pub use client::FakeClient;
 pub use driver::FakeDriver;
-pub use plan::{OnCancel, Plan, Planner, Question};
+pub use plan::{OnAnswer, OnCancel, Plan, Planner, Question};
 
 use crate::lock::lock;
 
@@ -32,6 +32,8 @@ pub struct RemoteTask {
     pub plan: Plan,
     /// When it was cancelled, if it let itself be cancelled before its end.
     pub cancelled_at: Option<Timestamp>,
+    /// The answers that it took, with the question of its plan that each was for.
+    pub answers: Vec<(usize, Value)>,
 }
 
 /// Something that the server was asked.
@@ -56,6 +58,8 @@ pub enum Request {
     Status,
     /// To end a task.
     Cancel,
+    /// To take the answer to a task's question.
+    Answer,
 }
 
 /// How the server fails.
@@ -120,8 +124,14 @@ impl FakeServer {
         let number = ledger.tasks.len();
         let plan = (ledger.planner)(number);
         let handle = plan.handle.clone().unwrap_or_else(|| format!("remote-{number}"));
-        let task =
-            RemoteTask { handle: handle.clone(), arguments, submitted_at: now, plan, cancelled_at: None };
+        let task = RemoteTask {
+            handle: handle.clone(),
+            arguments,
+            submitted_at: now,
+            plan,
+            cancelled_at: None,
+            answers: Vec::new(),
+        };
         let snapshot = task.first_answer(now);
         let answer = Some(snapshot.status);
         ledger.tasks.push(task);
@@ -161,6 +171,26 @@ impl FakeServer {
     }
 }
 
+impl FakeServer {
+    pub(crate) fn answer(&self, handle: &str, input: &Value) -> Result<Snapshot, Failure> {
+        let now = self.clock.now();
+        let ledger = &mut *lock(&self.state);
+        let answer = ledger.find(handle).and_then(|task| match (task.question(now), task.plan.on_answer) {
+            (None, _) => Err(Failure::Nonsense("this task asks nothing".into())),
+            (Some(_), OnAnswer::Refuses) => Err(Failure::Nonsense("this is no answer".into())),
+            (Some((number, _)), OnAnswer::Takes) => {
+                task.answers.push((number, input.clone()));
+                Ok(task.snapshot(now))
+            }
+            (Some((number, _)), OnAnswer::GoesOnAsking) => {
+                task.answers.push((number + task.plan.questions.len(), input.clone()));
+                Ok(task.snapshot(now))
+            }
+        });
+        ledger.note(now, handle, Request::Answer, answer)
+    }
+}
+
 impl Ledger {
     fn find(&mut self, handle: &str) -> Result<&mut RemoteTask, Failure> {
         if self.down {
@@ -195,9 +225,17 @@ impl RemoteTask {
         if self.question(now).is_some() { Status::InputRequired } else { Status::Working }
     }
 
-    fn question(&self, now: Timestamp) -> Option<&Question> {
+    /// The question that stands at `now`, with its number.
+    fn question(&self, now: Timestamp) -> Option<(usize, &Question)> {
+        if self.cancelled_at.is_some() {
+            return None;
+        }
         let age = now.since(self.submitted_at);
-        self.plan.questions.iter().find(|question| (question.from..question.until).contains(&age))
+        let mut asked = self.plan.questions.iter().enumerate();
+        asked.find(|(number, question)| {
+            let answered = self.answers.iter().any(|(of, _)| of == number);
+            (question.from..question.until).contains(&age) && !answered
+        })
     }
 
     /// The whole answer at `now`.
@@ -210,7 +248,7 @@ impl RemoteTask {
             }
             Status::Failed => snapshot.error = Some("the report failed".into()),
             Status::InputRequired => {
-                snapshot.input_required = self.question(now).map(|question| json!({"prompt": question.text}));
+                snapshot.input_required = self.question(now).map(|(_, question)| question.asked());
             }
             Status::Submitted | Status::Working | Status::Cancelled => {}
         }

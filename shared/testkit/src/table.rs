@@ -24,6 +24,7 @@ use pudu_domain::{
     Durable, Note, Payload, RemoteTaskId, ServerName, Task, TaskKey, TaskSpec, Thread, ThreadKey, Timestamp,
     Token, UserId,
 };
+use serde_json::Value;
 
 use crate::clock::ManualClock;
 use crate::gate::Gate;
@@ -109,6 +110,8 @@ pub struct StoredTask {
     pub spec: TaskSpec,
     /// The payload; empty when there is no such row.
     pub payload: Payload,
+    /// The answer that waits to be sent, if there is such a row.
+    pub answer: Option<Value>,
 }
 
 /// The rows. Clones share them.

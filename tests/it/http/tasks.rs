@@ -51,6 +51,8 @@ async fn a_task_shows_these_fields_and_nothing_of_the_server() {
             "result_truncated",
             "result_artifact",
             "input_required",
+            "input_answered",
+            "event_version",
         ]
     );
     assert_eq!(task["created_at"], "2026-11-01T00:00:00Z");

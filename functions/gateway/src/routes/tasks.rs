@@ -1,4 +1,4 @@
-//! `GET /api/threads/{thread}/mcp-tasks`, `GET …/{id}`, `POST …/{id}/cancel` (reference 8.2).
+//! `GET /api/threads/{thread}/mcp-tasks`, `GET …/{id}`, `POST …/{id}/cancel` (reference 8.2), `POST …/{id}/input`.
 
 use axum::Json;
 use axum::extract::State;
@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::answer;
 use crate::error::Failure;
-use crate::input::{Params, Task, Thread};
+use crate::input::{Body, Params, Shape, Task, Thread};
 use crate::state::Gateway;
 
 /// How much of a list.
@@ -63,6 +63,31 @@ pub(super) async fn cancel(
 ) -> Result<Json<Value>, Failure> {
     let key = TaskKey { thread: ThreadKey { user: gateway.user.clone(), thread }, id };
     let row = gateway.tasks.cancel(&key).await?;
+    detail(&gateway, row).await
+}
+
+/// An answer to a task's question.
+#[derive(Debug, Deserialize)]
+pub(super) struct Input {
+    /// What the question asks for: any JSON, also null.
+    input: Value,
+    /// The version of the event that the caller answers.
+    version: Option<u32>,
+}
+
+impl Shape for Input {
+    const EXPECTED: &'static str = "an object with \"input\", the answer to the task's question, and perhaps \"version\", the version of the event that it answers";
+}
+
+/// Answers at once: the server gets it in the background.
+pub(super) async fn input(
+    State(gateway): State<Gateway>,
+    Thread(thread): Thread,
+    Task(id): Task,
+    Body(given): Body<Input>,
+) -> Result<Json<Value>, Failure> {
+    let key = TaskKey { thread: ThreadKey { user: gateway.user.clone(), thread }, id };
+    let row = gateway.tasks.answer(&key, &given.input, given.version).await?;
     detail(&gateway, row).await
 }
 

@@ -8,7 +8,7 @@ use pudu_domain::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::push_bounded;
-use super::report::Report;
+use super::report::{Answer, Report};
 
 /// One durable change.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -16,6 +16,7 @@ use super::report::Report;
 pub(super) enum Entry {
     Submitted(Report),
     Cancelled { id: String, at: Timestamp },
+    Answered { id: String, answer: Answer },
 }
 
 /// One call that the server saw.
@@ -38,6 +39,10 @@ pub enum Act {
     Cancelled,
     /// Would have cancelled it, but it had ended or is not known.
     CancelledInVain,
+    /// Answered its question.
+    Answered,
+    /// Would have answered it, but it asks nothing or is not known.
+    AnsweredInVain,
 }
 
 /// The reports, oldest first and by id, and the log.
@@ -61,6 +66,9 @@ impl Ledger {
                 if let Some(at) = report.cancelled_at {
                     self.note(Seen { at, id: report.id.clone(), act: Act::Cancelled });
                 }
+                if let Some(Answer { at, .. }) = report.answer {
+                    self.note(Seen { at, id: report.id.clone(), act: Act::Answered });
+                }
                 self.order.push_back(report.id.clone());
                 self.reports.insert(report.id.clone(), report);
             }
@@ -70,11 +78,19 @@ impl Ledger {
                 }
                 self.note(Seen { at, id, act: Act::Cancelled });
             }
+            Entry::Answered { id, answer } => {
+                let at = answer.at;
+                if let Some(report) = self.reports.get_mut(&id) {
+                    report.answer = Some(answer);
+                }
+                self.note(Seen { at, id, act: Act::Answered });
+            }
         }
     }
 
-    pub(super) fn note_idle_cancel(&mut self, id: &str, at: Timestamp) {
-        self.note(Seen { at, id: id.to_owned(), act: Act::CancelledInVain });
+    /// A call that changed nothing.
+    pub(super) fn note_idle(&mut self, act: Act, id: &str, at: Timestamp) {
+        self.note(Seen { at, id: id.to_owned(), act });
     }
 
     /// Whether one more report fits, after forgetting finished ones if it must. A tenth goes at once, so that the

@@ -1,7 +1,7 @@
 //! The example MCP server: a remote with a quick tool and reports that take time, for `cargo run`, the demo, tests and
 //! the benchmark. It is a stranger to the rest of Pudu: it knows nothing of tasks, leases or the table.
 //!
-//! Touches: its state file and the listener it is given. Promises: a submit or a cancel is on disk before it is
+//! Touches: its state file and the listener it is given. Promises: a submit, an answer or a cancel is on disk before it is
 //! answered; a report's status is a pure function of its record and the clock, so a restart changes nothing and no
 //! timer runs but for answers that a report wants held back; a status call does no I/O; memory is bounded by [`MAX_REPORTS`].
 
@@ -29,7 +29,7 @@ use ledger::{Entry, Ledger};
 
 pub use journal::OpenError;
 pub use ledger::{Act, Seen};
-pub use report::{Order, Question, Report, State};
+pub use report::{Answer, Order, Question, Report, State};
 
 /// Path of the MCP endpoint.
 pub const PATH: &str = "/mcp";
@@ -46,7 +46,7 @@ pub struct Example {
 /// What the server saw since it was opened, oldest first: the ground truth for a test's invariants.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Log {
-    /// Every submit and cancel, the last `4 * MAX_REPORTS` of them. Those of before a restart are here as far as their
+    /// Every submit, answer and cancel, the last `4 * MAX_REPORTS` of them. Those of before a restart are here as far as their
     /// reports are still kept.
     pub seen: Vec<Seen>,
     /// Status calls answered since the server was opened.
@@ -160,7 +160,7 @@ impl Example {
                 Some(state) if !state.is_final() => {
                     book.add(Entry::Cancelled { id: id.to_owned(), at: now });
                 }
-                Some(_) | None => book.ledger.note_idle_cancel(id, now),
+                Some(_) | None => book.ledger.note_idle(Act::CancelledInVain, id, now),
             }
             // A repeat waits as well for what the first call wrote: its answer promises the same.
             (book.ledger.get(id).cloned(), book.added)
@@ -170,6 +170,26 @@ impl Example {
             let state = report.state(now);
             (report, state)
         }))
+    }
+
+    /// Answers the report's question. The error says why it takes none.
+    pub async fn answer(&self, id: &str, text: String) -> io::Result<Result<(), &'static str>> {
+        let now = self.shared.clock.now();
+        let added = {
+            let mut book = self.book();
+            let why = match book.ledger.get(id).map(|report| report.state(now)) {
+                Some(State::InputRequired) => None,
+                Some(_) => Some("the report asks nothing now"),
+                None => Some("no report has this id"),
+            };
+            if let Some(why) = why {
+                book.ledger.note_idle(Act::AnsweredInVain, id, now);
+                return Ok(Err(why));
+            }
+            book.add(Entry::Answered { id: id.to_owned(), answer: Answer { text, at: now } })
+        };
+        self.persist(added).await?;
+        Ok(Ok(()))
     }
 
     fn status(&self, id: &str) -> Option<(Report, State)> {

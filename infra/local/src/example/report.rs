@@ -43,6 +43,18 @@ pub struct Report {
     pub submitted_at: Timestamp,
     /// When it was cancelled: only ever set while it was unfinished.
     pub cancelled_at: Option<Timestamp>,
+    /// The answer to its question: only ever set while it waited for one.
+    #[serde(default)]
+    pub answer: Option<Answer>,
+}
+
+/// An answer to a report's question.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Answer {
+    /// What was said.
+    pub text: String,
+    /// When: from here on the report works again.
+    pub at: Timestamp,
 }
 
 /// What a report is doing at some moment.
@@ -83,7 +95,7 @@ impl Report {
     /// even after the state file was thrown away.
     pub(super) fn new(random: [u8; 16], order: Order, now: Timestamp) -> Self {
         let id = format!("report-{:032x}", u128::from_be_bytes(random));
-        Self { id, order, submitted_at: now, cancelled_at: None }
+        Self { id, order, submitted_at: now, cancelled_at: None, answer: None }
     }
 
     /// Its state at `now`. A clock that was set back shows an earlier state, never an error.
@@ -92,8 +104,12 @@ impl Report {
             return State::Cancelled;
         }
         let elapsed = now.since(self.submitted_at);
-        let waiting = self.order.question.as_ref().map_or(Duration::ZERO, |question| question.answer_after);
         let asks_at = self.order.duration / 2;
+        let waiting = match (&self.order.question, &self.answer) {
+            (None, _) => Duration::ZERO,
+            (Some(question), None) => question.answer_after,
+            (Some(_), Some(answer)) => answer.at.since(self.submitted_at + asks_at),
+        };
         if elapsed >= self.order.duration.saturating_add(waiting) {
             if self.order.failure.is_some() { State::Failed } else { State::Completed }
         } else if elapsed >= asks_at && elapsed < asks_at.saturating_add(waiting) {

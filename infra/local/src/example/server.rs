@@ -13,7 +13,9 @@ use rmcp::transport::streamable_http_server::session::never::NeverSessionManager
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use rmcp::{RoleServer, ServerHandler};
 
-use super::tools::{self, CANCEL, ECHO, EchoArguments, IdArguments, STATUS, SUBMIT, SubmitArguments};
+use super::tools::{
+    self, ANSWER, AnswerArguments, CANCEL, ECHO, EchoArguments, IdArguments, STATUS, SUBMIT, SubmitArguments,
+};
 use super::{Example, SubmitError};
 
 /// Origins of pages that may call: those of this machine. A request without an Origin is no browser's.
@@ -34,7 +36,7 @@ impl ServerHandler for Example {
         ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
             .with_server_info(Implementation::new("pudu-example", env!("CARGO_PKG_VERSION")))
             .with_instructions(
-                "`echo` answers at once. `submit_report` starts a report; ask `get_report_status` for it.",
+                "`echo` answers at once. `submit_report` starts a report; ask `get_report_status` for it, and answer what it asks with `answer_report`.",
             )
     }
 
@@ -74,6 +76,10 @@ impl ServerHandler for Example {
                 Ok(IdArguments { task_id }) => self.answer_cancel(&task_id).await,
                 Err(wrong) => Err(wrong),
             },
+            ANSWER => match tools::read(arguments).and_then(AnswerArguments::check) {
+                Ok((task_id, text)) => self.answer_question(&task_id, text).await,
+                Err(wrong) => Err(wrong),
+            },
             unknown => {
                 return Err(ErrorData::invalid_params(format!("this server has no tool {unknown}"), None));
             }
@@ -91,6 +97,14 @@ impl Example {
         }
         // After the wait: the answer is the state of when it is sent.
         self.status(id).map_or_else(|| tools::not_found(id), |(report, state)| tools::status(&report, state))
+    }
+
+    async fn answer_question(&self, id: &str, text: String) -> Result<CallToolResult, String> {
+        match self.answer(id, text).await {
+            Ok(Ok(())) => Ok(tools::answered(id)),
+            Ok(Err(why)) => Err(why.to_owned()),
+            Err(error) => Err(format!("the answer could not be stored, try again: {error}")),
+        }
     }
 
     async fn answer_cancel(&self, id: &str) -> Result<CallToolResult, String> {

@@ -16,6 +16,7 @@ pub(super) const ECHO: &str = "echo";
 pub(super) const SUBMIT: &str = "submit_report";
 pub(super) const STATUS: &str = "get_report_status";
 pub(super) const CANCEL: &str = "cancel_report";
+pub(super) const ANSWER: &str = "answer_report";
 
 /// Longest time an argument may name: 30 days, in seconds.
 const MAX_SECONDS: f64 = 2_592_000.0;
@@ -51,6 +52,13 @@ pub(super) struct IdArguments {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
+pub(super) struct AnswerArguments {
+    task_id: String,
+    input: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(super) struct SubmitArguments {
     title: String,
     duration_seconds: Option<f64>,
@@ -69,6 +77,7 @@ impl Catalogue {
         let ordering = ToolAnnotations::new().read_only(false).destructive(false).open_world(false);
         let ending =
             ToolAnnotations::new().read_only(false).destructive(true).idempotent(true).open_world(false);
+        let answering = ordering.clone();
         let tools = vec![
             tool(ECHO, "Returns the text it is given.", echo_input(), echo_output(), reading.clone()),
             tool(
@@ -80,6 +89,13 @@ impl Catalogue {
             ),
             tool(STATUS, "Says how far a report is.", id_input(), status_output(), reading),
             tool(CANCEL, "Ends a report that has not ended.", id_input(), cancel_output(), ending),
+            tool(
+                ANSWER,
+                "Answers the question that a report waits with.",
+                answer_input(),
+                answer_given_output(),
+                answering,
+            ),
         ];
         Self { tools }
     }
@@ -100,6 +116,13 @@ impl IdArguments {
         } else {
             Err(format!("task_id must have 1 to {MAX_ID} characters"))
         }
+    }
+}
+
+impl AnswerArguments {
+    pub(super) fn check(self) -> Result<(String, String), String> {
+        let IdArguments { task_id } = IdArguments { task_id: self.task_id }.check()?;
+        Ok((task_id, text("input", self.input)?))
     }
 }
 
@@ -165,6 +188,7 @@ pub(super) fn status(report: &Report, state: State) -> CallToolResult {
             json!({
                 "question": question.text,
                 "answer_after_seconds": question.answer_after.as_secs_f64(),
+                "schema": answer_schema(),
             }),
         );
     }
@@ -172,6 +196,11 @@ pub(super) fn status(report: &Report, state: State) -> CallToolResult {
         payload.insert("poll_after_seconds".to_owned(), json!(hint));
     }
     CallToolResult::structured(Value::Object(payload))
+}
+
+/// The answer was taken.
+pub(super) fn answered(id: &str) -> CallToolResult {
+    CallToolResult::structured(json!({ "task_id": id }))
 }
 
 /// The cancel payload: how the report ended.
@@ -196,10 +225,12 @@ fn end(report: &Report, state: State) -> JsonObject {
     let order = &report.order;
     if state == State::Completed {
         let took = order.duration.as_secs_f64();
-        payload.insert(
-            "result".to_owned(),
-            json!({ "title": order.title, "summary": format!("Report after {took} s of work.") }),
-        );
+        let mut result =
+            json!({ "title": order.title, "summary": format!("Report after {took} s of work.") });
+        if let (Some(answer), Some(result)) = (&report.answer, result.as_object_mut()) {
+            result.insert("answer".to_owned(), json!(answer.text));
+        }
+        payload.insert("result".to_owned(), result);
         payload.insert(
             "result_artifact".to_owned(),
             json!({ "uri": format!("report:///{}", report.id), "mime_type": "text/markdown" }),
@@ -318,6 +349,30 @@ fn id_input() -> Value {
     })
 }
 
+/// What an answer looks like.
+fn answer_schema() -> Value {
+    json!({ "type": "string", "minLength": 1, "maxLength": MAX_TEXT })
+}
+
+fn answer_input() -> Value {
+    let mut schema = id_input();
+    if let Some(schema) = schema.as_object_mut() {
+        if let Some(properties) = schema.get_mut("properties").and_then(Value::as_object_mut) {
+            properties.insert("input".to_owned(), answer_schema());
+        }
+        schema.insert("required".to_owned(), json!(["task_id", "input"]));
+    }
+    schema
+}
+
+fn answer_given_output() -> Value {
+    json!({
+        "type": "object",
+        "properties": { "task_id": { "type": "string", "minLength": 1, "maxLength": MAX_ID } },
+        "required": ["task_id"],
+    })
+}
+
 fn status_output() -> Value {
     let statuses = json!(["running", "input_required", "completed", "failed", "cancelled"]);
     answer_output(
@@ -325,7 +380,11 @@ fn status_output() -> Value {
         &json!({
             "input_required": {
                 "type": "object",
-                "properties": { "question": { "type": "string" }, "answer_after_seconds": { "type": "number" } },
+                "properties": {
+                    "question": { "type": "string" },
+                    "answer_after_seconds": { "type": "number" },
+                    "schema": { "type": "object" },
+                },
                 "required": ["question"],
             },
             "poll_after_seconds": { "type": "number", "exclusiveMinimum": 0 },
@@ -345,7 +404,11 @@ fn answer_output(statuses: &Value, more: &Value) -> Value {
             "status": { "enum": statuses },
             "result": {
                 "type": "object",
-                "properties": { "title": { "type": "string" }, "summary": { "type": "string" } },
+                "properties": {
+                    "title": { "type": "string" },
+                    "summary": { "type": "string" },
+                    "answer": { "type": "string" },
+                },
                 "required": ["title", "summary"],
             },
             "result_artifact": {

@@ -30,11 +30,11 @@ pub(super) fn with_toolsets(server: &Server, list: &Listed, obstacle: Option<&st
         }
     }
     let broken = |raw: &str| {
-        server.task_toolsets.iter().any(|set| set.tools().contains(&raw) && !usable.contains(&set))
+        server.task_toolsets.iter().any(|set| set.tools().any(|tool| tool == raw) && !usable.contains(&set))
     };
     let shown = list.tools.iter().filter_map(|tool| {
         let raw = tool.name.as_str();
-        if broken(raw) || usable.iter().any(|set| set.status_tool == raw || set.cancel_tool == raw) {
+        if broken(raw) || usable.iter().any(|set| set.hidden_tools().any(|tool| tool == raw)) {
             return None;
         }
         let submits = usable.iter().find(|set| set.submit_tool == raw);
@@ -70,7 +70,7 @@ fn problem(set: &Toolset, list: &Listed, obstacle: Option<&str>) -> Option<Strin
     if let Some(obstacle) = obstacle {
         return Some(obstacle.to_owned());
     }
-    let mut missing: Vec<&str> = set.tools().into_iter().filter(|raw| list.tool(raw).is_none()).collect();
+    let mut missing: Vec<&str> = set.tools().filter(|raw| list.tool(raw).is_none()).collect();
     missing.sort_unstable();
     (!missing.is_empty()).then(|| format!("the server has no tool {}", missing.join(", ")))
 }

@@ -3,6 +3,7 @@
 use async_trait::async_trait;
 use pudu_domain::task::Change;
 use pudu_domain::{Lane, Lease, Payload, Task, TaskId, TaskKey, TaskSpec, ThreadKey};
+use serde_json::Value;
 
 use super::StoreError;
 
@@ -45,6 +46,9 @@ pub trait TaskStore: Send + Sync {
 
     /// The payload; empty when there is no such row.
     async fn payload(&self, key: &TaskKey) -> Result<Payload, StoreError>;
+
+    /// The answer that waits to be sent; none when there is no such row.
+    async fn answer(&self, key: &TaskKey) -> Result<Option<Value>, StoreError>;
 
     /// Applies a change whole or not at all. A change that carries a spec with a remote handle also takes that handle,
     /// which is unique per user, server and identity;

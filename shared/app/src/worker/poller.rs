@@ -1,21 +1,21 @@
-//! The task-poller: asks servers how tasks are, asks them to cancel, ends submissions whose submitter never came back, and deletes
-//! threads.
+//! The task-poller: asks servers how tasks are, hands them answers, asks them to cancel, ends submissions whose submitter never
+//! came back, and deletes threads.
+
+mod answers;
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
 use pudu_config::Server;
-use pudu_domain::task::Command;
-use pudu_domain::{
-    Lane, Lease, RemoteTaskId, Snapshot, Task, TaskId, TaskKey, TaskSpec, ThreadKey, Timestamp,
-};
+use pudu_domain::task::{Command, Heard};
+use pudu_domain::{Lane, Lease, RemoteTaskId, Task, TaskId, TaskKey, TaskSpec, Timestamp};
 
 use super::deletion::Deletion;
 use super::drain::{Ran, Work};
 use crate::chain::Chain;
 use crate::configs::{Configs, Unreachable};
-use crate::deadline::Deadline;
+use crate::deadline::{CallLimit, Deadline};
 use crate::drivers::Drivers;
 use crate::limits::Limits;
 use crate::ports::{Caller, Cancelled, Committed, DriverError, ItemKey, Random, StoreError, TaskDriver};
@@ -40,24 +40,54 @@ pub struct Poller {
     pub deletion: Deletion,
 }
 
+/// A claimed task, and how long there is for it.
+struct Held<'a> {
+    task: &'a Task,
+    spec: &'a TaskSpec,
+    /// When the lease ends.
+    until: Timestamp,
+    deadline: Deadline,
+}
+
+/// What a task needs for a call.
+struct Reached<'a> {
+    server: Arc<Server>,
+    driver: &'a dyn TaskDriver,
+    remote: &'a RemoteTaskId,
+    caller: Caller,
+}
+
 /// What a task needs for a call, or why there is none today.
 enum Reach<'a> {
-    Call {
-        server: Arc<Server>,
-        driver: &'a Arc<dyn TaskDriver>,
-        remote: &'a RemoteTaskId,
-    },
+    Call(Reached<'a>),
     /// The task's server is not what it was: that counts, and is shown.
     Not(String),
     /// We could not even look: that is nobody's failure but ours.
     Unknown(String),
 }
 
-/// What came of a call; the error is that nothing came of it that says anything of the server.
-type Called = Result<Result<Snapshot, DriverError>, GiveBack>;
-
 /// Why a claim ends without anything being counted.
 struct GiveBack(String);
+
+/// Why a claim ends without an outcome.
+enum Stop {
+    GiveBack(String),
+    /// What belongs to the task is not there.
+    PutAside(&'static str),
+    Store(StoreError),
+}
+
+impl From<GiveBack> for Stop {
+    fn from(GiveBack(why): GiveBack) -> Self {
+        Self::GiveBack(why)
+    }
+}
+
+impl From<StoreError> for Stop {
+    fn from(error: StoreError) -> Self {
+        Self::Store(error)
+    }
+}
 
 #[async_trait]
 impl Work for Poller {
@@ -92,27 +122,26 @@ impl Poller {
             Err(error @ StoreError::Corrupt { .. }) => return self.put_aside(task, &error.to_string()).await,
             Err(error) => return Err(error),
         };
+        let held = Held { task: &task, spec: &spec, until, deadline };
         let called = match lane {
-            Lane::Intent => return self.conclude(task, &spec, Command::Recover).await,
-            Lane::Cancel => self.cancel(&key.thread, &spec, until, deadline).await,
-            _ => self.poll(&key.thread, &spec, until, deadline).await,
+            Lane::Intent => Ok(Command::Recover),
+            // A cancel that the server acknowledged is not repeated: what ends it is seen by a poll.
+            Lane::Cancel if asks_to_cancel(&task) => self.cancel(&held).await,
+            _ => self.poll(&held).await,
         };
-        let command = match (lane, called) {
-            (_, Err(GiveBack(why))) => {
+        match called {
+            Ok(command) => self.conclude(task, &spec, command).await,
+            Err(Stop::GiveBack(why)) => {
                 tracing::warn!(task.id = %key.id, lane = lane.as_str(), why, "a claim was given back");
                 self.conclude(task, &spec, Command::GiveBack).await?;
-                return Ok(Ran::Refused);
+                Ok(Ran::Refused)
             }
-            (Lane::Cancel, Ok(Ok(snapshot))) => Command::RecordCancel(snapshot),
-            // A cancel is never given up because of its answer: the poll goes on and sees the real end.
-            (Lane::Cancel, Ok(Err(DriverError::Retry(why) | DriverError::Violation(why)))) => {
-                Command::RecordCancelFailure(why)
+            Err(Stop::PutAside(why)) => self.put_aside(task, why).await,
+            Err(Stop::Store(error @ StoreError::Corrupt { .. })) => {
+                self.put_aside(task, &error.to_string()).await
             }
-            (_, Ok(Ok(snapshot))) => Command::RecordStatus(snapshot),
-            (_, Ok(Err(DriverError::Retry(why)))) => Command::RecordPollFailure(why),
-            (_, Ok(Err(DriverError::Violation(why)))) => Command::RecordPollViolation(why),
-        };
-        self.conclude(task, &spec, command).await
+            Err(Stop::Store(error)) => Err(error),
+        }
     }
 
     /// Settles, and puts the task aside if a row that belongs to it does not decode: it would be claimed for ever.
@@ -152,45 +181,47 @@ impl Poller {
         Ok(Ran::Failed)
     }
 
-    async fn poll(&self, owner: &ThreadKey, spec: &TaskSpec, until: Timestamp, deadline: Deadline) -> Called {
-        let caller = Caller::background(owner.clone());
-        match self.reach(spec).await {
-            Reach::Not(why) => Ok(Err(DriverError::Retry(why))),
-            Reach::Unknown(why) => Err(GiveBack(why)),
-            Reach::Call { server, driver, remote } => {
-                let call = |limit| driver.status(&server, &caller, &spec.driver_data, remote, limit);
-                self.within(&server, until, deadline, "status", call).await
-            }
+    async fn poll(&self, held: &Held<'_>) -> Result<Command, Stop> {
+        match self.reach(held).await {
+            Reach::Not(why) => Ok(Command::RecordPollFailure(why)),
+            Reach::Unknown(why) => Err(Stop::GiveBack(why)),
+            Reach::Call(reached) => match held.task.answer.as_ref().filter(|answer| answer.is_waiting()) {
+                Some(answer) => self.hand_over(held, &reached, answer).await,
+                None => Ok(plain(self.ask(held, &reached).await?)),
+            },
         }
     }
 
-    async fn cancel(
-        &self,
-        owner: &ThreadKey,
-        spec: &TaskSpec,
-        until: Timestamp,
-        deadline: Deadline,
-    ) -> Called {
-        let caller = Caller::background(owner.clone());
-        match self.reach(spec).await {
-            Reach::Not(why) => Ok(Err(DriverError::Retry(why))),
-            Reach::Unknown(why) => Err(GiveBack(why)),
-            Reach::Call { server, driver, remote } => {
-                let (entry, data) = (server.as_ref(), &spec.driver_data);
-                let call =
-                    async |limit| match driver.cancel(entry, &caller, data, remote.as_str(), limit).await? {
-                        Cancelled::Snapshot(snapshot) => Ok(snapshot),
-                        Cancelled::Acknowledged => {
-                            Err(DriverError::Retry("the server only acknowledged the cancel".to_owned()))
-                        }
-                    };
-                self.within(&server, until, deadline, "cancel", call).await
-            }
-        }
+    /// Asks how the task is.
+    async fn ask(&self, held: &Held<'_>, reached: &Reached<'_>) -> Result<Heard, GiveBack> {
+        let Reached { server, driver, remote, caller } = reached;
+        let call = |limit| driver.status(server, caller, &held.spec.driver_data, remote, limit);
+        Ok(match self.within(held, server, "status", call).await? {
+            Ok(snapshot) => Heard::Status(snapshot),
+            Err(DriverError::Retry(why)) => Heard::Failure(why),
+            Err(DriverError::Violation(why)) => Heard::Violation(why),
+        })
+    }
+
+    async fn cancel(&self, held: &Held<'_>) -> Result<Command, Stop> {
+        let Reached { server, driver, remote, caller } = match self.reach(held).await {
+            Reach::Not(why) => return Ok(Command::RecordCancelFailure(why)),
+            Reach::Unknown(why) => return Err(Stop::GiveBack(why)),
+            Reach::Call(reached) => reached,
+        };
+        let data = &held.spec.driver_data;
+        let call = |limit| driver.cancel(&server, &caller, data, remote.as_str(), limit);
+        Ok(match self.within(held, &server, "cancel", call).await? {
+            Ok(Cancelled::Snapshot(snapshot)) => Command::RecordCancel(snapshot),
+            Ok(Cancelled::Acknowledged) => Command::RecordCancelAcknowledged,
+            // A cancel is never given up because of its answer: the poll goes on and sees the real end.
+            Err(DriverError::Retry(why) | DriverError::Violation(why)) => Command::RecordCancelFailure(why),
+        })
     }
 
     /// The server as it is today, if it is still the one that the task was submitted to (DESIGN section 4).
-    async fn reach<'a>(&'a self, spec: &'a TaskSpec) -> Reach<'a> {
+    async fn reach<'a>(&'a self, held: &Held<'a>) -> Reach<'a> {
+        let spec = held.spec;
         let Some(driver) = self.drivers.get(&spec.driver) else {
             return Reach::Not(format!("this process has no driver '{}'", spec.driver));
         };
@@ -198,7 +229,10 @@ impl Poller {
             return Reach::Not("the server's handle for the task is missing".to_owned());
         };
         match self.configs.task_server(&spec.server, &spec.identity).await {
-            Ok(server) => Reach::Call { server, driver, remote },
+            Ok(server) => {
+                let caller = Caller::background(held.task.key.thread.clone());
+                Reach::Call(Reached { server, driver: driver.as_ref(), remote, caller })
+            }
             Err(Unreachable::Config(error)) => Reach::Unknown(Chain(&error).to_string()),
             Err(why @ Unreachable::Unread(_)) => Reach::Unknown(why.to_string()),
             Err(why) => Reach::Not(why.to_string()),
@@ -206,27 +240,21 @@ impl Poller {
     }
 
     /// One call inside its deadline. The driver has the limit too; the timer here holds even if it forgets.
-    async fn within<F>(
+    async fn within<T, F>(
         &self,
+        held: &Held<'_>,
         server: &Server,
-        until: Timestamp,
-        deadline: Deadline,
         what: &'static str,
         call: impl FnOnce(Duration) -> F,
-    ) -> Called
+    ) -> Result<Result<T, DriverError>, GiveBack>
     where
-        F: Future<Output = Result<Snapshot, DriverError>>,
+        F: Future<Output = Result<T, DriverError>>,
     {
         let began = self.settle.clock.now();
-        let Some(limit) = deadline.call_limit(began, server.call_timeout(), until.since(began)) else {
-            return Err(GiveBack("no time was left in this invocation".to_owned()));
-        };
+        let limit = held.limit(server, began)?;
         let answer = match tokio::time::timeout(limit.time, call(limit.time)).await {
             Ok(answer) => answer,
-            Err(_) => Err(DriverError::Retry(format!(
-                "the {what} call did not answer within {} ms",
-                limit.time.as_millis()
-            ))),
+            Err(_) => Err(DriverError::Retry(overdue(what, limit.time))),
         };
         let timed_out = self.settle.clock.now().since(began) >= limit.time;
         match answer {
@@ -236,6 +264,32 @@ impl Poller {
             answer => Ok(answer),
         }
     }
+}
+
+impl Held<'_> {
+    /// The limit of a call that begins now.
+    fn limit(&self, server: &Server, now: Timestamp) -> Result<CallLimit, GiveBack> {
+        let limit = self.deadline.call_limit(now, server.call_timeout(), self.until.since(now));
+        limit.ok_or_else(|| GiveBack("no time was left in this invocation".to_owned()))
+    }
+}
+
+/// Whether a cancel is still to be sent.
+fn asks_to_cancel(task: &Task) -> bool {
+    task.cancel.as_ref().is_some_and(|cancel| cancel.next_at.is_some())
+}
+
+/// A poll with nothing beside it.
+fn plain(heard: Heard) -> Command {
+    match heard {
+        Heard::Status(snapshot) => Command::RecordStatus(snapshot),
+        Heard::Failure(why) => Command::RecordPollFailure(why),
+        Heard::Violation(why) => Command::RecordPollViolation(why),
+    }
+}
+
+fn overdue(what: &str, limit: Duration) -> String {
+    format!("the {what} call did not answer within {} ms", limit.as_millis())
 }
 
 /// An outage heals by itself; anything else needs somebody.

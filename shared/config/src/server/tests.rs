@@ -185,12 +185,35 @@ fn vector_10_names_around_toolsets() {
 }
 
 #[test]
-fn toolsets_have_four_fields_and_no_other() {
+fn a_toolset_may_have_a_tool_that_takes_answers() {
+    let with = |input: Value| {
+        let mut set = toolset("n", ["a", "b", "c"]);
+        set["input_tool"] = input;
+        json!({"task_toolsets": [set, toolset("m", ["x", "y", "z"])]})
+    };
+    let read = |input: Value| {
+        let server = server(with(input));
+        let set = &server.task_toolsets[0];
+        (set.input_tool.clone(), set.tools().map(str::to_owned).collect::<Vec<_>>().join(" "))
+    };
+    assert_eq!(read(json!("d")), (Some("d".to_owned()), "a b c d".to_owned()));
+    assert_eq!(read(Value::Null), (None, "a b c".to_owned()));
+    for (wrong, message) in [(json!("a"), "both claim it"), (json!(""), "empty"), (json!(7), "string")] {
+        let (path, found) = problem("web", with(wrong));
+        assert_eq!(path, "mcpServers.web.task_toolsets[0].input_tool");
+        assert!(found.contains(message), "{found}");
+    }
+    let (path, message) = problem("web", with(json!("y")));
+    assert_eq!(path, "mcpServers.web.task_toolsets[1].status_tool", "{message}");
+}
+
+#[test]
+fn toolsets_have_these_fields_and_no_other() {
     let mut extra = toolset("n", ["a", "b", "c"]);
-    extra["input_tool"] = json!("d");
+    extra["undo_tool"] = json!("d");
     assert_eq!(
         problem("web", json!({"task_toolsets": [extra]})).0,
-        "mcpServers.web.task_toolsets[0].input_tool"
+        "mcpServers.web.task_toolsets[0].undo_tool"
     );
     let mut missing = toolset("n", ["a", "b", "c"]);
     missing.as_object_mut().unwrap().remove("status_tool");

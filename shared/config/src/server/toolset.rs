@@ -1,4 +1,4 @@
-//! The three tools that make one kind of durable task (reference 1.7).
+//! The tools that make one kind of durable task (reference 1.7): three, and one more if it takes answers.
 
 use std::collections::HashMap;
 
@@ -6,6 +6,9 @@ use super::{MAX_SERVER_NAME, MAX_TASK_NAME};
 use crate::path::Path;
 use crate::problem::Findings;
 use crate::reader::Reader;
+
+/// The field that not every toolset has.
+const INPUT: &str = "input_tool";
 
 /// One element of `task_toolsets`; tool names are raw, without the server's prefix.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,12 +21,20 @@ pub struct Toolset {
     pub status_tool: String,
     /// Cancels it.
     pub cancel_tool: String,
+    /// Takes the answer to its question, if it asks any that can be answered.
+    pub input_tool: Option<String>,
 }
 
 impl Toolset {
-    /// The names of its tools: submit, status, cancel.
-    pub fn tools(&self) -> [&str; 3] {
-        [&self.submit_tool, &self.status_tool, &self.cancel_tool]
+    /// The names of its tools.
+    pub fn tools(&self) -> impl Iterator<Item = &str> {
+        std::iter::once(self.submit_tool.as_str()).chain(self.hidden_tools())
+    }
+
+    /// Those that nobody but the task's driver calls: status, cancel, and the one that takes answers.
+    pub fn hidden_tools(&self) -> impl Iterator<Item = &str> {
+        let input = self.input_tool.as_deref();
+        [self.status_tool.as_str(), self.cancel_tool.as_str()].into_iter().chain(input)
     }
 
     /// The toolsets of a server, with the rules across them.
@@ -43,7 +54,7 @@ impl Toolset {
     }
 
     fn read(reader: &mut Reader<'_>, index: usize, claims: &mut HashMap<String, String>) -> Option<Self> {
-        reader.forbid_unknown(&["name", "submit_tool", "status_tool", "cancel_tool"]);
+        reader.forbid_unknown(&["name", "submit_tool", "status_tool", "cancel_tool", "input_tool"]);
         let name = required(reader, "name");
         if let Some(name) = &name {
             if name.trim().is_empty() {
@@ -53,7 +64,7 @@ impl Toolset {
             }
         }
         let mut role = |key: &str| {
-            let tool = required(reader, key)?;
+            let tool = if key == INPUT { optional(reader, key)? } else { required(reader, key)? };
             if tool.is_empty() {
                 reader.rule(key, "must not be empty");
             }
@@ -68,9 +79,16 @@ impl Toolset {
             }
             Some(tool)
         };
-        // All three are read before any is missed, so that one pass reports everything.
+        // All are read before any is missed, so that one pass reports everything.
         let (submit, status, cancel) = (role("submit_tool"), role("status_tool"), role("cancel_tool"));
-        Some(Self { name: name?, submit_tool: submit?, status_tool: status?, cancel_tool: cancel? })
+        let input_tool = role(INPUT);
+        Some(Self {
+            name: name?,
+            submit_tool: submit?,
+            status_tool: status?,
+            cancel_tool: cancel?,
+            input_tool,
+        })
     }
 }
 
@@ -78,6 +96,12 @@ fn required(reader: &mut Reader<'_>, key: &str) -> Option<String> {
     if !reader.map.contains_key(key) {
         reader.shape(key, "is required");
     }
+    reader.text(key)
+}
+
+/// Absent and null both mean none.
+fn optional(reader: &mut Reader<'_>, key: &str) -> Option<String> {
+    reader.map.get(key).filter(|value| !value.is_null())?;
     reader.text(key)
 }
 

@@ -1,5 +1,6 @@
 //! The decision point: every command that can meet a task, and what comes of it.
 
+use super::answer::{self, AnswerWrite, Given, Heard, Sent};
 use super::{Attention, Change, PayloadWrite, State, Task, TaskSpec, cancel, poll, recover, submit};
 use crate::durable::{Due, Expect, Lane};
 use crate::event::Event;
@@ -37,8 +38,19 @@ pub enum Command {
     RequestCancel,
     /// The server answered a cancel. By the holder.
     RecordCancel(Snapshot),
+    /// The server has heard the cancel, and no more: the end is seen by polling. By the holder.
+    RecordCancelAcknowledged,
     /// A cancel failed; it is tried again. By the holder.
     RecordCancelFailure(String),
+    /// Somebody answers the question that the task waits with. By anybody; fences the holder.
+    GiveAnswer(Given),
+    /// An answer was sent, and the task was polled after it in the same claim, if there was time. By the holder.
+    RecordAnswer {
+        /// What became of the answer.
+        sent: Sent,
+        /// What the poll brought.
+        heard: Option<Heard>,
+    },
     /// The submitter's time is over. By the holder.
     Recover,
     /// The holder could not do its work, for a reason that is none of the task's or its server's: the claim ends, and
@@ -77,6 +89,21 @@ pub enum Rejected {
         /// What was wanted.
         command: &'static str,
     },
+    /// The task asks nothing.
+    #[error("the task does not wait for input")]
+    NoQuestion,
+    /// The question has an answer.
+    #[error("this question was answered already")]
+    Answered,
+    /// The task asks something else than what was answered.
+    #[error("the task asks another question now; read it again (its event has version {current})")]
+    OtherQuestion {
+        /// The version of the event that is current; 0 when none is.
+        current: u32,
+    },
+    /// The task is being cancelled.
+    #[error("the task is being cancelled and takes no answer")]
+    Cancelling,
 }
 
 impl Command {
@@ -91,7 +118,10 @@ impl Command {
             Self::RecordPollViolation(_) => "record_poll_violation",
             Self::RequestCancel => "request_cancel",
             Self::RecordCancel(_) => "record_cancel",
+            Self::RecordCancelAcknowledged => "record_cancel_acknowledged",
             Self::RecordCancelFailure(_) => "record_cancel_failure",
+            Self::GiveAnswer(_) => "give_answer",
+            Self::RecordAnswer { .. } => "record_answer",
             Self::Recover => "recover",
             Self::GiveBack => "give_back",
         }
@@ -117,9 +147,11 @@ pub fn decide(
     context: Context<'_>,
 ) -> Result<Option<Change>, Rejected> {
     let name = command.name();
-    if matches!(command, Command::RequestCancel) {
-        return Ok(cancel::request(task, now));
-    }
+    let command = match command {
+        Command::RequestCancel => return Ok(cancel::request(task, now, context)),
+        Command::GiveAnswer(given) => return answer::give(task, given, now, context).map(Some),
+        held => held,
+    };
     let wrong = || Rejected::WrongState { state: task.state.name(), command: name };
     let fits = match (&task.state, &command) {
         (State::Ended { .. }, _) => return Err(Rejected::Ended),
@@ -136,8 +168,12 @@ pub fn decide(
         )
         | (_, Command::GiveBack) => true,
         // Nobody reports a cancel that nobody asked for.
-        (State::Active { .. }, Command::RecordCancel(_) | Command::RecordCancelFailure(_)) => {
-            task.cancel.is_some()
+        (
+            State::Active { .. },
+            Command::RecordCancel(_) | Command::RecordCancelAcknowledged | Command::RecordCancelFailure(_),
+        ) => task.cancel.is_some(),
+        (State::Active { .. }, Command::RecordAnswer { .. }) => {
+            task.answer.as_ref().is_some_and(answer::Answer::is_waiting)
         }
         _ => false,
     };
@@ -147,7 +183,7 @@ pub fn decide(
     if task.durable.lease.is_none() {
         return Err(Rejected::NotHeld { command: name });
     }
-    Ok(Some(match command {
+    let change = match command {
         Command::RecordSubmit { remote, snapshot, started_at } => {
             submit::record(task, remote, snapshot, started_at, now, context)
         }
@@ -157,11 +193,17 @@ pub fn decide(
         Command::RecordPollFailure(error) => poll::failure(task, &error, now, context),
         Command::RecordPollViolation(error) => poll::violation(task, &error, now, context),
         Command::RecordCancel(snapshot) => cancel::answer(task, snapshot, now, context),
+        Command::RecordCancelAcknowledged => cancel::acknowledged(task, now, context),
         Command::RecordCancelFailure(error) => cancel::failure(task, &error, now, context),
+        Command::RecordAnswer { sent, heard } => answer::record(task, sent, heard, now, context),
         Command::Recover => recover::recover(task, now, context),
         Command::GiveBack => release(task, task.wants(), now),
-        Command::RequestCancel => return Err(wrong()),
-    }))
+        Command::RequestCancel | Command::GiveAnswer(_) => return Err(wrong()),
+    };
+    // Whatever the holder brings: what is no end does not keep a task past the time for its cancel.
+    let late = matches!((&task.state, &change.task.state), (State::Active { .. }, State::Active { .. }))
+        && change.task.cancel.as_ref().is_some_and(|cancel| cancel.until <= now);
+    Ok(Some(if late { cancel::unconfirmed(task, change.task, now, context) } else { change }))
 }
 
 /// A new image in the making: the task as its holder leaves it, and the payload that goes with it.
@@ -185,6 +227,7 @@ impl Draft {
         self.expires = Some(now + context.policy.retention);
         self.spec.get_or_insert_with(|| context.spec.clone());
         self.task.state = State::Ended { outcome, at: now };
+        self.task.answer = None;
         self.task.tracking =
             super::Tracking { last_polled_at: self.task.tracking.last_polled_at, ..Default::default() };
         if let Some(cancel) = &mut self.task.cancel {
@@ -227,8 +270,18 @@ impl Draft {
                 write
             }
         };
+        let answer = AnswerWrite::between(before, &self.task);
         let (spec, expires) = (self.spec, self.expires);
-        Change { expect: before.durable.held(), task: self.task, spec, payload, note, expires, erased: false }
+        Change {
+            expect: before.durable.held(),
+            task: self.task,
+            spec,
+            payload,
+            answer,
+            note,
+            expires,
+            erased: false,
+        }
     }
 
     /// Makes the next version when attention begins or its content changes; forgets the current one when it ends, so
@@ -236,7 +289,9 @@ impl Draft {
     fn announce(&mut self, now: Timestamp, context: Context<'_>) -> Option<Announced> {
         let task = &mut self.task;
         let degraded = task.is_degraded(context.policy);
-        let needed = degraded || task.status().is_terminal() || task.status() == crate::Status::InputRequired;
+        let asks = task.status() == crate::Status::InputRequired
+            && !task.answer.as_ref().is_some_and(answer::Answer::counts);
+        let needed = degraded || task.status().is_terminal() || asks;
         if !needed {
             task.attention = Attention { last: task.attention.last, ..Attention::default() };
             return None;
@@ -263,10 +318,20 @@ pub fn put_aside(task: &Task, now: Timestamp) -> Change {
 /// The holder's claim ends, and the task stays as it was.
 pub(super) fn release(task: &Task, due: Option<Due>, now: Timestamp) -> Change {
     let released = Task { durable: task.durable.committed(due), updated_at: now, ..task.clone() };
-    quiet(task.durable.held(), released, None)
+    quiet(task, task.durable.held(), released)
 }
 
-/// A change that creates the row or fences its holder, and makes no event.
-pub(super) fn quiet(expect: Expect, task: Task, spec: Option<TaskSpec>) -> Change {
-    Change { expect, task, spec, payload: PayloadWrite::Keep, note: None, expires: None, erased: false }
+/// A change of the row alone that makes no event.
+pub(super) fn quiet(before: &Task, expect: Expect, task: Task) -> Change {
+    let answer = AnswerWrite::between(before, &task);
+    Change {
+        expect,
+        task,
+        spec: None,
+        payload: PayloadWrite::Keep,
+        answer,
+        note: None,
+        expires: None,
+        erased: false,
+    }
 }

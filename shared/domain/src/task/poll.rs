@@ -5,13 +5,15 @@ use super::submit::outcome_of;
 use super::{Change, Outcome, State, Task, Tracking};
 use crate::backoff;
 use crate::payload::Payload;
-use crate::snapshot::Snapshot;
+use crate::snapshot::{Snapshot, Status};
 use crate::text::Snippet;
 use crate::time::Timestamp;
 
 /// The server answered: its word replaces what was known.
 pub(super) fn status(task: &Task, snapshot: Snapshot, now: Timestamp, context: Context<'_>) -> Change {
     let (status, hint) = (snapshot.status, snapshot.poll_after);
+    let question = snapshot.input_required.as_ref().filter(|_| status == Status::InputRequired);
+    let answer = task.answer.clone().and_then(|answer| answer.when_asked(question, now, context.policy));
     let payload = match Payload::bounded(snapshot, context.policy) {
         Ok(payload) => payload,
         Err(error) => return violation(task, &error.to_string(), now, context),
@@ -21,8 +23,12 @@ pub(super) fn status(task: &Task, snapshot: Snapshot, now: Timestamp, context: C
     match outcome_of(status) {
         Ok(outcome) => draft.end(outcome, now, context),
         Err(phase) => {
-            let next_poll_at = now + backoff::after_answer(context.policy, status, hint);
-            draft.task.state = State::Active { phase, next_poll_at };
+            let pause = match &answer {
+                None => backoff::after_answer(context.policy, status, hint),
+                Some(answer) => answer.pause(hint, context.policy),
+            };
+            draft.task.state = State::Active { phase, next_poll_at: now + pause };
+            draft.task.answer = answer;
         }
     }
     draft.carry(payload);

@@ -2,8 +2,11 @@
 
 use serde_json::Value;
 
-use super::decide::{Context, Draft, quiet, release};
-use super::{Attention, Change, Delivery, Outcome, Phase, Repeatable, State, Task, TaskSpec, Tracking};
+use super::decide::{Context, Draft, release};
+use super::{
+    AnswerWrite, Attention, Change, Delivery, Outcome, PayloadWrite, Phase, Repeatable, State, Task,
+    TaskSpec, Tracking,
+};
 use crate::backoff;
 use crate::durable::{Due, Durable, Expect, Lane, Lease};
 use crate::ids::{RemoteTaskId, ServerName, ServerTag, TaskKey, TaskName};
@@ -52,6 +55,7 @@ pub fn intend(intent: Intent, lease: Lease, now: Timestamp) -> Change {
         state: State::Intent { deadline },
         durable: Durable::leased(Due { lane: Lane::Intent, at: deadline }, lease),
         cancel: None,
+        answer: None,
         tracking: Tracking::default(),
         attention: Attention::default(),
         error: None,
@@ -68,7 +72,16 @@ pub fn intend(intent: Intent, lease: Lease, now: Timestamp) -> Change {
         remote: None,
         repeatable: intent.repeatable,
     };
-    quiet(expect, task, Some(spec))
+    Change {
+        expect,
+        task,
+        spec: Some(spec),
+        payload: PayloadWrite::Keep,
+        answer: AnswerWrite::Keep,
+        note: None,
+        expires: None,
+        erased: false,
+    }
 }
 
 /// The handle is known: track the task, or keep its end if it had one at once.

@@ -1,5 +1,7 @@
 //! The task's rules, three ways: the whole transition table, the reference's worked traces, and laws under random commands.
 
+mod answers;
+mod cancels;
 mod laws;
 mod table;
 mod traces;
@@ -76,6 +78,8 @@ struct Rows {
     spec: TaskSpec,
     payload: Payload,
     notes: Vec<Announced>,
+    /// The row of an answer that is to be sent.
+    answer: Option<serde_json::Value>,
     policy: Policy,
 }
 
@@ -99,6 +103,7 @@ impl Rows {
             spec,
             payload: Payload::default(),
             notes: Vec::new(),
+            answer: None,
             policy: Policy::default(),
         }
     }
@@ -130,6 +135,11 @@ impl Rows {
             PayloadWrite::Put(payload) => self.payload = payload,
             PayloadWrite::Clear => self.payload = Payload::default(),
         }
+        match change.answer {
+            AnswerWrite::Keep => {}
+            AnswerWrite::Put(input) => self.answer = Some(input),
+            AnswerWrite::Clear => self.answer = None,
+        }
         self.notes.extend(change.note);
         true
     }
@@ -144,6 +154,12 @@ impl Rows {
     fn request_cancel(&mut self, now: u64) -> bool {
         let image = self.task.clone();
         self.write(&image, Command::RequestCancel, now)
+    }
+
+    /// Somebody who has just read the row answers the question that is stored.
+    fn give(&self, input: &str) -> Command {
+        let question = self.payload.input_required.as_ref().map(question_digest).unwrap_or_default();
+        Command::GiveAnswer(Given { question, version: None, input: json!(input) })
     }
 
     fn next_poll(&self) -> Option<Timestamp> {

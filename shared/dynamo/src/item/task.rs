@@ -2,9 +2,10 @@
 
 use pudu_app::ports::StoreError;
 use pudu_domain::event::Fingerprint;
-use pudu_domain::task::{Attention, Cancel, Delivery, Outcome, Phase, State, Tracking};
+use pudu_domain::policy::CANCEL_DEADLINE;
+use pudu_domain::task::{Answer, Attention, Cancel, Delivery, Outcome, Phase, Stand, State, Tracking};
 use pudu_domain::text::Snippet;
-use pudu_domain::{ServerTag, Task, TaskKey};
+use pudu_domain::{Generation, ServerTag, Task, TaskKey};
 
 use super::durable;
 use crate::key::Key;
@@ -20,9 +21,17 @@ const STATE: &str = "st";
 const STATE_AT: &str = "at";
 const DELIVERY: &str = "dl";
 const CANCEL_REQUESTED: &str = "cr";
+/// Since there is a time for cancels; a row without it has the default.
+const CANCEL_UNTIL: &str = "cu";
 const CANCEL_ATTEMPTS: &str = "ca";
 const CANCEL_NEXT: &str = "cn";
 const CANCEL_ERROR: &str = "ce";
+const ANSWER: &str = "an";
+const ANSWER_QUESTION: &str = "aq";
+const ANSWER_GENERATION: &str = "ag";
+/// How often a waiting answer was sent, or when it was taken.
+const ANSWER_NUMBER: &str = "ai";
+const ANSWER_ERROR: &str = "ae";
 const POLLED_AT: &str = "tp";
 const POLL_ERRORS: &str = "tn";
 const POLL_ERROR: &str = "te";
@@ -34,7 +43,7 @@ const PAYLOAD: &str = "pd";
 const UPDATED_AT: &str = "ut";
 
 /// The row of `task`. Errors are cut further than their 200 bytes when the longest legal names, the room that a claim
-/// needs and three errors at once would not fit [`MAX_BYTES`]; the full text of the server's own is in the payload row.
+/// needs and several errors at once would not fit [`MAX_BYTES`]; the full text of the server's own is in the payload row.
 pub(crate) fn encode(task: &Task) -> Row {
     let (state, at) = match task.state {
         State::Intent { deadline } => ("intent", deadline),
@@ -48,9 +57,11 @@ pub(crate) fn encode(task: &Task) -> Row {
         .time(STATE_AT, at)
         .maybe(task.cancel.as_ref(), |w, cancel| {
             w.time(CANCEL_REQUESTED, cancel.requested_at)
+                .time(CANCEL_UNTIL, cancel.until)
                 .number(CANCEL_ATTEMPTS, cancel.attempts)
                 .maybe(cancel.next_at, |w, at| w.time(CANCEL_NEXT, at))
         })
+        .maybe(task.answer.as_ref(), with_answer)
         .maybe(task.tracking.last_polled_at, |w, at| w.time(POLLED_AT, at))
         .number(POLL_ERRORS, task.tracking.errors)
         .number(ATTENTION, task.attention.version)
@@ -73,6 +84,7 @@ pub(crate) fn decode(row: &Row) -> Result<Task, StoreError> {
         None => None,
         Some(requested_at) => Some(Cancel {
             requested_at,
+            until: reader.time_maybe(CANCEL_UNTIL)?.unwrap_or(requested_at + CANCEL_DEADLINE),
             attempts: reader.number(CANCEL_ATTEMPTS)?,
             next_at: reader.time_maybe(CANCEL_NEXT)?,
             last_error: snippet(CANCEL_ERROR)?,
@@ -85,6 +97,7 @@ pub(crate) fn decode(row: &Row) -> Result<Task, StoreError> {
         state: state(reader)?,
         durable: durable::decode(reader)?,
         cancel,
+        answer: answer(reader)?,
         tracking: Tracking {
             last_polled_at: reader.time_maybe(POLLED_AT)?,
             errors: reader.number(POLL_ERRORS)?,
@@ -116,6 +129,7 @@ fn with_errors(writer: Writer, task: &Task) -> Writer {
         (ERROR, task.error.as_ref()),
         (POLL_ERROR, task.tracking.last_error.as_ref()),
         (CANCEL_ERROR, task.cancel.as_ref().and_then(|cancel| cancel.last_error.as_ref())),
+        (ANSWER_ERROR, task.answer.as_ref().and_then(answer_error)),
     ];
     let errors: Vec<(&str, &str)> =
         errors.into_iter().filter_map(|(name, error)| Some((name, error?.as_str()))).collect();
@@ -131,6 +145,48 @@ fn with_errors(writer: Writer, task: &Task) -> Writer {
 fn cut(text: &str, most: usize) -> &str {
     let end = (0..=most.min(text.len())).rev().find(|end| text.is_char_boundary(*end));
     end.and_then(|end| text.get(..end)).unwrap_or_default()
+}
+
+/// The answer without its error.
+fn with_answer(writer: Writer, answer: &Answer) -> Writer {
+    let writer = writer
+        .text(ANSWER_QUESTION, answer.question.as_str())
+        .number(ANSWER_GENERATION, answer.given_in.number())
+        .text(ANSWER, stand_word(&answer.stand));
+    match answer.stand {
+        Stand::Waiting { attempts, .. } => writer.number(ANSWER_NUMBER, attempts),
+        Stand::Taken { at } => writer.time(ANSWER_NUMBER, at),
+        Stand::Refused(_) => writer,
+    }
+}
+
+fn answer(reader: Reader<'_>) -> Result<Option<Answer>, StoreError> {
+    let Some(word) = reader.text_maybe(ANSWER)? else { return Ok(None) };
+    let error = reader.text_maybe(ANSWER_ERROR)?.map(Snippet::of);
+    let stand = match word {
+        "waiting" => Stand::Waiting { attempts: reader.number(ANSWER_NUMBER)?, last_error: error },
+        "taken" => Stand::Taken { at: reader.time(ANSWER_NUMBER)? },
+        "refused" => Stand::Refused(error.unwrap_or_else(|| Snippet::of(""))),
+        _ => return Err(reader.corrupt(ANSWER, "is not one of the known values")),
+    };
+    let question = reader.text(ANSWER_QUESTION)?.to_owned();
+    Ok(Some(Answer { question, given_in: Generation::new(reader.number(ANSWER_GENERATION)?), stand }))
+}
+
+const fn stand_word(stand: &Stand) -> &'static str {
+    match stand {
+        Stand::Waiting { .. } => "waiting",
+        Stand::Taken { .. } => "taken",
+        Stand::Refused(_) => "refused",
+    }
+}
+
+const fn answer_error(answer: &Answer) -> Option<&Snippet> {
+    match &answer.stand {
+        Stand::Waiting { last_error, .. } => last_error.as_ref(),
+        Stand::Taken { .. } => None,
+        Stand::Refused(why) => Some(why),
+    }
 }
 
 fn state(reader: Reader<'_>) -> Result<State, StoreError> {

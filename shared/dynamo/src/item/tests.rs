@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use pudu_app::ports::{NoteKey, StoreError};
 use pudu_domain::event::Fingerprint;
 use pudu_domain::note::Announced;
-use pudu_domain::task::{Attention, Cancel, Delivery, Phase, State, Tracking};
+use pudu_domain::task::{Answer, Attention, Cancel, Delivery, Phase, Stand, State, Tracking};
 use pudu_domain::text::Snippet;
 use pudu_domain::{
     Due, Durable, Generation, Lane, Lease, Owner, RemoteTaskId, ServerName, ServerTag, Task, TaskId, TaskKey,
@@ -61,7 +61,7 @@ fn longest_key() -> TaskKey {
     }
 }
 
-/// Everything at its longest: names, all three errors, a lease by the longest owner.
+/// Everything at its longest: names, all four errors, a lease by the longest owner.
 fn largest(errors: usize) -> Task {
     let error = |from: usize| (errors > from).then(|| Snippet::of(&"ü".repeat(100)));
     Task {
@@ -77,9 +77,15 @@ fn largest(errors: usize) -> Task {
         },
         cancel: Some(Cancel {
             requested_at: NOW,
+            until: NOW,
             attempts: 1_000_000,
             next_at: Some(NOW),
             last_error: error(2),
+        }),
+        answer: Some(Answer {
+            question: "q".repeat(16),
+            given_in: Generation::new(1_000_000_000),
+            stand: Stand::Waiting { attempts: 1_000_000, last_error: error(3) },
         }),
         tracking: Tracking { last_polled_at: Some(NOW), errors: 1_000_000, last_error: error(0) },
         attention: Attention {
@@ -94,43 +100,58 @@ fn largest(errors: usize) -> Task {
     }
 }
 
-fn without_errors(mut task: Task) -> (Task, [Option<String>; 3]) {
+fn without_errors(mut task: Task) -> (Task, [Option<String>; 4]) {
     let text = |error: Option<Snippet>| error.map(|error| error.as_str().to_owned());
     let errors = [
         text(task.error.take()),
         text(task.tracking.last_error.take()),
         text(task.cancel.as_mut().and_then(|cancel| cancel.last_error.take())),
+        text(task.answer.as_mut().and_then(|answer| match &mut answer.stand {
+            Stand::Waiting { last_error, .. } => last_error.take(),
+            Stand::Refused(why) => Some(std::mem::replace(why, Snippet::of(""))),
+            Stand::Taken { .. } => None,
+        })),
     ];
     (task, errors)
 }
 
-/// One error of 200 bytes fits whole beside the longest legal names; three at once are cut, and nothing else is lost.
+/// One error of 200 bytes fits whole beside the longest legal names; four at once are cut, and nothing else is lost.
 #[test]
 fn the_largest_hot_row_is_one_write_unit() {
     let whole = largest(1);
     assert!(size(&task::encode(&whole)) <= task::MAX_BYTES);
     assert_eq!(task::decode(&task::encode(&whole)).unwrap(), whole);
-    let cut = largest(3);
+    let cut = largest(4);
     let row = task::encode(&cut);
     assert!(size(&row) <= task::MAX_BYTES, "{}", size(&row));
     let (read, errors) = without_errors(task::decode(&row).unwrap());
     assert_eq!(read, without_errors(cut).0);
     for error in errors {
         let kept = error.unwrap();
-        assert!(kept.len() >= 80 && "ü".repeat(100).starts_with(&kept), "{}", kept.len());
+        assert!(kept.len() >= 40 && "ü".repeat(100).starts_with(&kept), "{}", kept.len());
     }
 }
 
 /// A claim writes the lease into the row as it is; it must have left the room.
 #[test]
 fn a_claim_does_not_push_the_row_over_a_write_unit() {
-    let mut task = largest(3);
+    let mut task = largest(4);
     let lease = task.durable.lease.take().unwrap();
     let mut row = task::encode(&task);
     row.insert(attr::LEASE_OWNER.into(), aws_sdk_dynamodb::types::AttributeValue::S(lease.owner.to_string()));
     row.insert(attr::LEASE_UNTIL.into(), number(lease.until.as_millis()));
     row.insert(attr::GENERATION.into(), number(task.durable.generation.next().number()));
     assert!(size(&row) <= task::MAX_BYTES, "{}", size(&row));
+}
+
+/// What was stored before there was a time for cancels.
+#[test]
+fn a_cancel_without_a_time_has_the_default_one() {
+    let task = largest(1);
+    let mut row = task::encode(&task);
+    row.remove("cu");
+    let until = task::decode(&row).unwrap().cancel.unwrap().until;
+    assert_eq!(until, NOW + std::time::Duration::from_mins(10));
 }
 
 /// With names of ordinary length two errors of 200 bytes stay whole.
@@ -234,6 +255,11 @@ proptest! {
         let repeatable = spec.repeatable.map(|repeatable| idempotency::encode(&key, &repeatable));
         let expected: Vec<Row> = handle.iter().map(key_of).chain(repeatable.map(address)).collect();
         prop_assert_eq!(named.iter().map(key_of).collect::<Vec<_>>(), expected);
+    }
+
+    #[test]
+    fn an_answer_reads_back(key in any_of::task_key(), input in any_of::json()) {
+        prop_assert_eq!(answer::decode(&answer::encode(&key, &input).unwrap()).unwrap(), input);
     }
 
     #[test]

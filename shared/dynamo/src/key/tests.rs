@@ -25,6 +25,7 @@ fn the_keys_are_those_of_the_table_in_the_design() {
         (Key::Task(task.clone()), pk.to_owned(), format!("task#{id}")),
         (Key::Spec(task.clone()), pk.to_owned(), format!("task#{id}#spec")),
         (Key::Payload(task.clone()), pk.to_owned(), format!("result#{id}")),
+        (Key::Answer(task.clone()), pk.to_owned(), format!("answer#{id}")),
         (Key::Note(note.clone()), pk.to_owned(), format!("note#{id}#0000000007")),
         (Key::Body(note.clone()), pk.to_owned(), format!("body#{id}#0000000007")),
         (Key::Event(note), pk.to_owned(), format!("event#{id}#0000000007")),

@@ -99,7 +99,7 @@ impl End for Sending<'_> {
                 let core = self.tasks == Some(TaskProtocol::Core);
                 let strict = core
                     || !of_call
-                    || request.server.task_toolsets.iter().any(|set| set.tools().contains(&tool));
+                    || request.server.task_toolsets.iter().any(|set| set.tools().any(|own| own == tool));
                 let mut params = params(of_call, request.tool, request.arguments);
                 if core {
                     ask_for_task(&mut params);

@@ -1,7 +1,9 @@
-//! What a task of this driver remembers: the raw names of its three tools.
+//! What a task of this driver remembers: the raw names of its tools.
 
 use pudu_config::Toolset;
 use serde_json::{Value, json};
+
+const INPUT: &str = "input_tool";
 
 /// The raw tool names of a toolset.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -12,6 +14,8 @@ pub(super) struct DriverData {
     pub(super) status: String,
     /// Cancels it.
     pub(super) cancel: String,
+    /// Takes answers; tasks of before there were such tools, and of toolsets without one, have none.
+    pub(super) input: Option<String>,
 }
 
 impl DriverData {
@@ -21,16 +25,21 @@ impl DriverData {
             submit: toolset.submit_tool.clone(),
             status: toolset.status_tool.clone(),
             cancel: toolset.cancel_tool.clone(),
+            input: toolset.input_tool.clone(),
         }
     }
 
     /// Its stored form.
     pub(super) fn to_value(&self) -> Value {
-        json!({
+        let mut value = json!({
             "submit_tool": self.submit,
             "status_tool": self.status,
             "cancel_tool": self.cancel,
-        })
+        });
+        if let (Some(input), Some(fields)) = (&self.input, value.as_object_mut()) {
+            fields.insert(INPUT.to_owned(), Value::from(input.as_str()));
+        }
+        value
     }
 
     /// Reads the stored form. The error says which name is missing or empty.
@@ -41,6 +50,11 @@ impl DriverData {
                 Err(format!("driver data has no '{key}'; check the server's task_toolsets and submit again"))
             }
         };
-        Ok(Self { submit: name("submit_tool")?, status: name("status_tool")?, cancel: name("cancel_tool")? })
+        Ok(Self {
+            submit: name("submit_tool")?,
+            status: name("status_tool")?,
+            cancel: name("cancel_tool")?,
+            input: name(INPUT).ok(),
+        })
     }
 }

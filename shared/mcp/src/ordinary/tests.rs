@@ -221,3 +221,30 @@ async fn what_a_toolset_says_is_remembered_and_used() {
     driver.status(&server(), &caller(), &stored, &remote(), LIMIT).await.unwrap_err();
     assert_eq!(client.asked.lock().unwrap()[0].0, "ask");
 }
+
+#[tokio::test]
+async fn an_answer_is_refused_only_when_the_server_refused_the_call() {
+    let mut data = data();
+    data["input_tool"] = json!("tell");
+    let asked = json!({"prompt": "which year?", "schema": {"type": "string"}});
+    assert_eq!(scripted(Ok(json!({}))).1.question(&data, &asked), Ok(json!({"type": "string"})));
+    for fault in [
+        CallFault::NotSent,
+        CallFault::Refused,
+        CallFault::Config,
+        CallFault::Denied,
+        CallFault::Violation,
+        CallFault::Timeout,
+        CallFault::Broken,
+        CallFault::Protocol,
+    ] {
+        let error = CallError { server: "peer".into(), fault, message: "why".into() };
+        let (client, driver) = scripted(Err(error));
+        let told = driver.answer(&server(), &caller(), &data, &remote(), &asked, &json!("2026"), LIMIT).await;
+        let text = "server 'peer': why".to_owned();
+        let refused = fault == CallFault::Refused;
+        assert_eq!(told, Err(if refused { AnswerError::Refused(text) } else { AnswerError::Retry(text) }));
+        let call = ("tell".to_owned(), json!({"task_id": "r1", "input": "2026"}));
+        assert_eq!(*client.asked.lock().unwrap(), [call]);
+    }
+}

@@ -11,6 +11,7 @@ use pudu_domain::task::Change;
 use pudu_domain::{
     Event, Lane, Lease, Note, Payload, Task, TaskId, TaskKey, TaskSpec, ThreadKey, Timestamp, note,
 };
+use serde_json::Value;
 
 use super::Gated;
 
@@ -40,6 +41,10 @@ impl TaskStore for Gated<dyn TaskStore> {
 
     async fn payload(&self, key: &TaskKey) -> Result<Payload, StoreError> {
         self.through("tasks.payload", self.inner.payload(key)).await
+    }
+
+    async fn answer(&self, key: &TaskKey) -> Result<Option<Value>, StoreError> {
+        self.through("tasks.answer", self.inner.answer(key)).await
     }
 
     async fn commit(&self, change: &Change) -> Result<Committed, StoreError> {

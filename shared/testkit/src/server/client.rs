@@ -13,7 +13,7 @@ use pudu_domain::{Snapshot, Status};
 use serde_json::{Value, json};
 
 use super::{Failure, FakeServer};
-use crate::fixture::{CANCEL_TOOL, STATUS_TOOL, SUBMIT_TOOL};
+use crate::fixture::{CANCEL_TOOL, INPUT_TOOL, STATUS_TOOL, SUBMIT_TOOL};
 
 /// A client whose every server is the fake one. Tools: `echo` and the toolset of [`crate::fixture::server`], and `research` of a
 /// server that lets calls become tasks.
@@ -147,8 +147,13 @@ impl McpClient for FakeClient {
     async fn list_tools(&self, _server: &Server, _limit: Duration) -> Result<Listing, CallError> {
         let free = json!({"name": SUBMIT_TOOL, "inputSchema": {"type": "object"}});
         let submit = RawTool { name: SUBMIT_TOOL.into(), definition: free };
-        let tools =
-            vec![tool("echo", "text"), submit, tool(STATUS_TOOL, "task_id"), tool(CANCEL_TOOL, "task_id")];
+        let tools = vec![
+            tool("echo", "text"),
+            submit,
+            tool(STATUS_TOOL, "task_id"),
+            tool(CANCEL_TOOL, "task_id"),
+            tool(INPUT_TOOL, "task_id"),
+        ];
         let research = json!({
             "name": RESEARCH, "inputSchema": {"type": "object"}, "execution": {"taskSupport": "optional"},
         });
@@ -180,6 +185,14 @@ impl McpClient for FakeClient {
             }),
             STATUS_TOOL => Ok(told(&handle, self.server.status(&handle))),
             CANCEL_TOOL => Ok(told(&handle, self.server.cancel(&handle))),
+            INPUT_TOOL => {
+                let input = arguments.get("input").unwrap_or(&Value::Null);
+                Ok(match self.server.answer(&handle, input) {
+                    Ok(_) => structured(json!({"task_id": handle})),
+                    Err(Failure::Error(text) | Failure::Nonsense(text)) => failed(&text),
+                    Err(Failure::NotFound) => failed("not found"),
+                })
+            }
             other => Err(CallError {
                 server: server.name.clone(),
                 fault: CallFault::Refused,

@@ -94,8 +94,9 @@ impl TaskDriver for FakeDriver {
         answer(self.0.cancel(handle)).map(Cancelled::Snapshot)
     }
 
-    fn question(&self, _data: &Value, _asked: &Value) -> Result<Value, Unanswerable> {
-        Err(Unanswerable("this server takes no answers".to_owned()))
+    fn question(&self, _data: &Value, asked: &Value) -> Result<Value, Unanswerable> {
+        let none = || Unanswerable("this question cannot be answered".to_owned());
+        asked.get("schema").cloned().ok_or_else(none)
     }
 
     async fn answer(
@@ -103,11 +104,16 @@ impl TaskDriver for FakeDriver {
         _server: &Server,
         _caller: &Caller,
         _data: &Value,
-        _remote: &RemoteTaskId,
+        remote: &RemoteTaskId,
         _asked: &Value,
-        _answer: &Value,
+        answer: &Value,
         _limit: Duration,
     ) -> Result<(), AnswerError> {
-        Err(AnswerError::Refused("this server takes no answers".to_owned()))
+        match self.0.answer(remote.as_str(), answer) {
+            Ok(_) => Ok(()),
+            Err(Failure::Error(text)) => Err(AnswerError::Retry(text)),
+            Err(Failure::Nonsense(text)) => Err(AnswerError::Refused(text)),
+            Err(Failure::NotFound) => Err(AnswerError::Refused("task not found".into())),
+        }
     }
 }

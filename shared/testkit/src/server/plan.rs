@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use pudu_domain::Status;
+use serde_json::{Value, json};
 
 use crate::random::SeededRandom;
 
@@ -24,13 +25,15 @@ pub struct Plan {
     pub questions: Vec<Question>,
     /// How it takes a request to cancel.
     pub on_cancel: OnCancel,
+    /// How it takes an answer to its question.
+    pub on_answer: OnAnswer,
     /// Which of its status answers, from 0, breaks the protocol.
     pub nonsense_at: Option<usize>,
     /// The poll hint that it gives.
     pub hint: Option<Duration>,
 }
 
-/// A time in which a task waits for input. Nobody answers it: it goes on by itself.
+/// A time in which a task waits for input: until somebody answers, else it goes on by itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Question {
     /// From this age of the task.
@@ -52,6 +55,17 @@ pub enum OnCancel {
     Refuses,
 }
 
+/// How a task takes an answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OnAnswer {
+    /// It goes on.
+    Takes,
+    /// It takes it, and asks the same again.
+    GoesOnAsking,
+    /// It says that it is none, and waits.
+    Refuses,
+}
+
 impl Plan {
     /// A task that runs for `runs_for`, asks nothing and completes.
     pub const fn completes_after(runs_for: Duration) -> Self {
@@ -62,6 +76,7 @@ impl Plan {
             result_chars: 20,
             questions: Vec::new(),
             on_cancel: OnCancel::Ends,
+            on_answer: OnAnswer::Takes,
             nonsense_at: None,
             hint: None,
         }
@@ -90,6 +105,7 @@ impl Plan {
             result_chars: if random.chance(5) { 70_000 } else { 20 },
             questions,
             on_cancel,
+            on_answer: OnAnswer::Takes,
             nonsense_at: random.chance(5).then(|| usize::try_from(random.below(3)).unwrap_or(0)),
             hint: random.chance(20).then(|| random.millis(1..10_000)),
         }
@@ -97,6 +113,11 @@ impl Plan {
 }
 
 impl Question {
+    /// The question as the server asks it.
+    pub fn asked(&self) -> Value {
+        json!({"prompt": self.text, "schema": {"type": "string", "minLength": 1}})
+    }
+
     /// One or two questions in the middle of a life; the second may be the first one again.
     fn drawn(random: &SeededRandom, runs_for: Duration) -> Vec<Self> {
         let fifth = runs_for / 5;

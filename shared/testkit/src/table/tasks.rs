@@ -2,10 +2,11 @@
 
 use async_trait::async_trait;
 use pudu_app::ports::{Committed, ItemKey, NoteKey, StoreError, TaskStore};
-use pudu_domain::task::{Change, PayloadWrite};
+use pudu_domain::task::{AnswerWrite, Change, PayloadWrite};
 use pudu_domain::{
     Durable, Expect, Lane, Lease, Payload, Task, TaskId, TaskKey, TaskSpec, ThreadKey, Timestamp,
 };
+use serde_json::Value;
 
 use super::events::Body;
 use super::rows::{Claim, NoteRow, Rows, TaskRow, judged, kind_of, unreadable};
@@ -96,12 +97,17 @@ impl Rows {
             let source = "a new task needs its spec".into();
             return Err(StoreError::Refused { operation: "tasks.commit", source });
         };
+        let answer = match &change.answer {
+            AnswerWrite::Keep => old.as_ref().and_then(|old| old.answer.clone()),
+            AnswerWrite::Put(input) => Some(input.clone()),
+            AnswerWrite::Clear => None,
+        };
         let payload = match &change.payload {
             PayloadWrite::Keep => old.map(|old| old.payload).unwrap_or_default(),
             PayloadWrite::Put(payload) => payload.clone(),
             PayloadWrite::Clear => Payload::default(),
         };
-        let stored = StoredTask { task: change.task.clone(), spec, payload };
+        let stored = StoredTask { task: change.task.clone(), spec, payload, answer };
         self.tasks
             .insert(key.clone(), TaskRow { stored, broken: false, spec_broken, expires: change.expires });
         if let Some(handle) = handle {
@@ -171,6 +177,13 @@ impl TaskStore for FakeStore {
     async fn payload(&self, key: &TaskKey) -> Result<Payload, StoreError> {
         self.attempt("tasks.payload", |rows, attempt| {
             Ok(rows.seen(key, attempt.now).map(|row| row.stored.payload.clone()).unwrap_or_default())
+        })
+        .await
+    }
+
+    async fn answer(&self, key: &TaskKey) -> Result<Option<Value>, StoreError> {
+        self.attempt("tasks.answer", |rows, _| {
+            Ok(rows.tasks.get(key).and_then(|row| row.stored.answer.clone()))
         })
         .await
     }

@@ -10,7 +10,7 @@ use pudu_domain::Status;
 use serde_json::{Map, Value, json};
 
 use crate::clock::VirtualClock;
-use crate::fixture::{CANCEL_TOOL, STATUS_TOOL, SUBMIT_TOOL, server};
+use crate::fixture::{CANCEL_TOOL, INPUT_TOOL, STATUS_TOOL, SUBMIT_TOOL, server};
 use crate::random::SeededRandom;
 use crate::server::{FakeServer, OnCancel, Plan, Question, Request};
 
@@ -112,7 +112,7 @@ async fn the_same_world_speaks_the_ordinary_toolset() {
     let tools = client.list_tools(&server(), LIMIT).await.unwrap().tools;
     assert_eq!(
         tools.iter().map(|t| t.name.as_str()).collect::<Vec<_>>(),
-        ["echo", SUBMIT_TOOL, STATUS_TOOL, CANCEL_TOOL]
+        ["echo", SUBMIT_TOOL, STATUS_TOOL, CANCEL_TOOL, INPUT_TOOL]
     );
     let submitted = call(SUBMIT_TOOL, json!({})).await["structuredContent"].clone();
     assert_eq!(submitted["status"], "running");

@@ -57,7 +57,11 @@ async fn a_question_comes_at_half_time_stays_the_same_and_is_answered_by_time() 
         json!({
             "task_id": id,
             "status": "input_required",
-            "input_required": { "question": "which year?", "answer_after_seconds": 4.0 },
+            "input_required": {
+                "question": "which year?",
+                "answer_after_seconds": 4.0,
+                "schema": { "type": "string", "minLength": 1, "maxLength": 1000 },
+            },
             "poll_after_seconds": 1.5,
         })
     );
@@ -68,6 +72,29 @@ async fn a_question_comes_at_half_time_stays_the_same_and_is_answered_by_time() 
     world.advance(5.0);
     let done = world.status(&id).await;
     assert_eq!((&done["status"], &done["poll_after_seconds"]), (&json!("completed"), &json!(null)));
+}
+
+#[tokio::test]
+async fn an_answer_sets_a_report_to_work_again_and_stands_in_its_result_also_after_a_restart() {
+    let world = World::new().await;
+    let order = json!({
+        "title": "t", "duration_seconds": 10, "ask": "which year?", "answer_after_seconds": 1000,
+    });
+    let id = world.submit(order).await;
+    let answer = |input: &str| json!({ "task_id": id, "input": input });
+    assert_eq!(world.refused("answer_report", answer("2026")).await, "the report asks nothing now");
+    world.advance(8.0);
+    assert_eq!(world.status(&id).await["status"], "input_required");
+    assert_eq!(world.call("answer_report", answer("2026")).await, json!({ "task_id": id }));
+    assert_eq!(world.status(&id).await["status"], "running");
+    assert_eq!(world.refused("answer_report", answer("2027")).await, "the report asks nothing now");
+    let world = world.restart().await;
+    world.advance(4.9);
+    assert_eq!(world.status(&id).await["status"], "running", "half of its work was left");
+    world.advance(0.1);
+    assert_eq!(world.status(&id).await["result"]["answer"], "2026");
+    let acts: Vec<Act> = world.example.log().seen.iter().map(|seen| seen.act).collect();
+    assert_eq!(acts, [Act::Submitted, Act::Answered]);
 }
 
 #[tokio::test]
@@ -128,6 +155,9 @@ async fn wrong_arguments_are_a_tool_error_that_names_them_and_order_nothing() {
         ("submit_report", json!({ "title": "t", "fail": "yes" }), "boolean"),
         ("submit_report", json!({ "title": "t", "fail_message": "m" }), "fail"),
         ("submit_report", json!({ "title": "t", "ask": "" }), "ask"),
+        ("answer_report", json!({ "task_id": "report-0" }), "input"),
+        ("answer_report", json!({ "task_id": "report-0", "input": "" }), "input"),
+        ("answer_report", json!({ "task_id": "report-0", "input": "x" }), "no report"),
         ("submit_report", json!({ "title": "t", "answer_after_seconds": -1 }), "answer_after_seconds"),
         ("submit_report", json!({ "title": "t", "poll_after_seconds": 0 }), "poll_after_seconds"),
         ("get_report_status", json!({ "task_id": "" }), "task_id"),

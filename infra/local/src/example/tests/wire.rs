@@ -48,7 +48,7 @@ fn arguments(value: Value) -> JsonObject {
 async fn tells_its_story(client: &RunningService<RoleClient, ClientConfig>, world: &World) {
     let tools = client.list_all_tools().await.unwrap();
     let names: Vec<_> = tools.iter().map(|tool| tool.name.as_ref()).collect();
-    assert_eq!(names, ["echo", "submit_report", "get_report_status", "cancel_report"]);
+    assert_eq!(names, ["echo", "submit_report", "get_report_status", "cancel_report", "answer_report"]);
     assert!(tools.iter().all(|tool| tool.output_schema.is_some() && tool.description.is_some()));
 
     let call = |name: &'static str, value: Value| {

@@ -12,6 +12,8 @@ enum Step {
     Write(usize, Box<Command>),
     /// Somebody who has just read the row, or who read it long ago, asks for the cancel.
     Ask(Option<usize>),
+    /// Somebody who has just read the row answers its question.
+    Answer,
     /// Time passes.
     Pass(u64),
 }
@@ -37,8 +39,26 @@ fn commands() -> impl Strategy<Value = Command> {
         1 => text.prop_map(Command::RecordPollViolation),
         4 => snapshots().prop_map(Command::RecordCancel),
         2 => text.prop_map(Command::RecordCancelFailure),
+        1 => Just(Command::RecordCancelAcknowledged),
+        4 => (sent(), prop::option::of(heard())).prop_map(|(sent, heard)| Command::RecordAnswer { sent, heard }),
         1 => Just(Command::Recover),
         1 => Just(Command::GiveBack),
+    ]
+}
+
+fn sent() -> impl Strategy<Value = Sent> {
+    prop_oneof![
+        2 => Just(Sent::Taken),
+        1 => "[a-z]{0,300}".prop_map(Sent::Unsure),
+        1 => "[a-z]{0,300}".prop_map(Sent::Refused),
+    ]
+}
+
+fn heard() -> impl Strategy<Value = Heard> {
+    prop_oneof![
+        4 => snapshots().prop_map(Heard::Status),
+        1 => "[a-z]{0,300}".prop_map(Heard::Failure),
+        1 => "[a-z]{0,300}".prop_map(Heard::Violation),
     ]
 }
 
@@ -47,13 +67,34 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
         4 => Just(Step::Claim),
         6 => (0..8_usize, commands()).prop_map(|(who, command)| Step::Write(who, Box::new(command))),
         1 => prop::option::of(0..8_usize).prop_map(Step::Ask),
+        2 => Just(Step::Answer),
         4 => (0..200_u64).prop_map(Step::Pass),
     ];
     prop::collection::vec(step, 1..80)
 }
 
+/// A task under a cancel is due before the time for it is over, and its holder's write after that is its end.
+fn a_cancel_never_sticks(
+    before: &Task,
+    after: &Task,
+    change: &Change,
+    now: u64,
+) -> Result<(), TestCaseError> {
+    let Some(cancel) = &after.cancel else { return Ok(()) };
+    prop_assert!(cancel.until == cancel.requested_at + Policy::default().cancel_deadline);
+    if !matches!(after.state, State::Active { .. }) {
+        return Ok(());
+    }
+    prop_assert!(after.durable.due.is_some_and(|due| due.at <= cancel.until), "{:?}", after.durable.due);
+    prop_assert!(after.answer.as_ref().is_none_or(|answer| !answer.is_waiting()), "it takes no answer");
+    let worked = matches!(before.state, State::Active { .. }) && matches!(change.expect, Expect::Held { .. });
+    prop_assert!(!worked || at(now) < cancel.until, "worked on past {:?}", cancel.until);
+    Ok(())
+}
+
 /// What one write may do to the row, and to what it knows of the past.
-fn lawful(before: &Task, after: &Task, change: &Change) -> Result<(), TestCaseError> {
+fn lawful(before: &Task, after: &Task, change: &Change, now: u64) -> Result<(), TestCaseError> {
+    a_cancel_never_sticks(before, after, change, now)?;
     prop_assert!(!matches!(before.state, State::Ended { .. }), "an ended task was written");
     prop_assert!(after.durable.generation >= before.durable.generation);
     prop_assert!(after.durable.wake >= before.durable.wake);
@@ -111,6 +152,7 @@ proptest! {
                     }
                     continue;
                 }
+                Step::Answer => (rows.task.clone(), rows.give("2026")),
                 Step::Write(who, command) => (images[who % images.len()].clone(), *command),
                 Step::Ask(who) => {
                     (who.map_or(rows.task.clone(), |who| images[who % images.len()].clone()), Command::RequestCancel)
@@ -121,7 +163,9 @@ proptest! {
             let newest = image.durable.generation == before.durable.generation;
             if rows.write(&image, command, now) {
                 prop_assert!(newest, "a write with an old generation was applied");
-                lawful(&before, &rows.task, &change)?;
+                lawful(&before, &rows.task, &change, now)?;
+                let waits = rows.task.answer.as_ref().is_some_and(Answer::is_waiting);
+                prop_assert_eq!(waits, rows.answer.is_some(), "the answer's row is there while it waits");
                 prop_assert_eq!(rows.payload.digest(), rows.task.payload.clone());
             } else {
                 prop_assert_eq!(&rows.task, &before);

@@ -10,8 +10,11 @@ const NOW: u64 = 100;
 const STARTED: u64 = 97;
 
 /// One line per transition: states `|` commands `|` what becomes of it. The last column holds how it is written (`commit`
-/// takes the lease, `fence` takes it and raises the generation, `wake` leaves both, `erase` takes the whole task), the status, lane and due second, the
-/// payload row, and the event.
+/// takes the lease, `fence` takes it and raises the generation, `wake` leaves both, `erase` takes the whole task), the
+/// status, lane and due second, the payload row, and the event; then what happens to the answer's row, if anything.
+///
+/// `waiting` and `taken` are `input_required` with an answer. `sent:heard` is what became of an answer and what the poll
+/// after it brought.
 ///
 /// All rows were due at 90, for their first poll or a tie of poll and cancel; `input_required` has its event v1 already.
 const TABLE: &str = "
@@ -75,6 +78,36 @@ const TABLE: &str = "
     input_required+cancel | cancel:failed                           | commit failed never put v2
     input_required+cancel | cancel:cancelled                        | commit cancelled never clear v2
 
+    submitted+cancel | cancel_acknowledged                          | commit submitted poll@90 keep -
+    working+cancel | cancel_acknowledged                            | commit working poll@90 keep -
+    input_required+cancel | cancel_acknowledged                     | commit input_required poll@90 keep -
+
+    input_required | give_answer                                    | fence input_required poll@100 keep - put
+    waiting | taken:unheard                                         | commit input_required poll@100 keep - clear
+    waiting | taken:failure taken:input_required                    | commit input_required poll@105 keep - clear
+    waiting | unsure:unheard unsure:failure unsure:input_required   | commit input_required poll@105 keep -
+    waiting | refused:unheard                                       | commit input_required poll@100 keep v2 clear
+    waiting | refused:failure                                       | commit input_required poll@105 keep v2 clear
+    waiting | refused:input_required                                | commit input_required poll@160 keep v2 clear
+    waiting | taken:working unsure:working refused:working          | commit working poll@105 clear - clear
+    waiting | taken:completed unsure:completed refused:completed    | commit completed never put v2 clear
+    waiting | taken:violation unsure:violation refused:violation    | commit failed never put v2 clear
+    waiting | request_cancel                                        | fence input_required cancel@100 keep - clear
+    waiting | status:submitted                                      | commit submitted poll@105 clear - clear
+    waiting | status:working                                        | commit working poll@105 clear - clear
+    waiting | status:input_required poll_failure                    | commit input_required poll@105 keep -
+    waiting | status:completed                                      | commit completed never put v2 clear
+    waiting | status:failed poll_violation                          | commit failed never put v2 clear
+    waiting | status:cancelled                                      | commit cancelled never clear v2 clear
+    waiting taken | give_back                                       | commit input_required poll@90 keep -
+    taken | request_cancel                                          | fence input_required cancel@100 keep -
+    taken | status:submitted                                        | commit submitted poll@105 clear -
+    taken | status:working                                          | commit working poll@105 clear -
+    taken | status:input_required poll_failure                      | commit input_required poll@105 keep -
+    taken | status:completed                                        | commit completed never put v2
+    taken | status:failed poll_violation                            | commit failed never put v2
+    taken | status:cancelled                                        | commit cancelled never clear v2
+
     intent intent+cancel | give_back                                | commit submitted intent@130 keep -
     submitted | give_back                                           | commit submitted poll@90 keep -
     working | give_back                                             | commit working poll@90 keep -
@@ -105,8 +138,24 @@ fn table() -> BTreeMap<(String, String), &'static str> {
     cells
 }
 
-/// Every state, each with and without a cancel: name, row, payload row.
+/// Every state, each with and without a cancel, and a question's answers: name, row, payload row.
 fn states() -> Vec<(String, Task, Payload)> {
+    let mut states = plain_states();
+    let answered = [
+        ("waiting", Stand::Waiting { attempts: 0, last_error: None }),
+        ("taken", Stand::Taken { at: at(95) }),
+    ];
+    let (_, task, payload) = states.iter().find(|(name, ..)| name == "input_required").cloned().unwrap();
+    let question = question_digest(payload.input_required.as_ref().unwrap());
+    for (name, stand) in answered {
+        let answer = Some(Answer { question: question.clone(), given_in: Generation::new(4), stand });
+        let attention = Attention { last: 1, ..Attention::default() };
+        states.push((name.to_owned(), Task { answer, attention, ..task.clone() }, payload.clone()));
+    }
+    states
+}
+
+fn plain_states() -> Vec<(String, Task, Payload)> {
     let base = intent("submitter", 130, 80).task;
     let question = Payload::bounded(said(Status::InputRequired), &Policy::default()).unwrap();
     let mut states = vec![("intent", base.clone(), Payload::default())];
@@ -142,7 +191,8 @@ fn states() -> Vec<(String, Task, Payload)> {
         task.durable = Durable { due: task.wants(), generation: Generation::new(4), wake: 2, lease: None };
         all.push((name.to_owned(), task.clone(), payload.clone()));
         let next_at = matches!(task.state, State::Active { .. }).then_some(at(90));
-        task.cancel = Some(Cancel { requested_at: at(90), attempts: 1, next_at, last_error: None });
+        task.cancel =
+            Some(Cancel { requested_at: at(90), until: at(690), attempts: 1, next_at, last_error: None });
         task.durable.due = task.wants();
         all.push((format!("{name}+cancel"), task, payload));
     }
@@ -158,6 +208,7 @@ fn commands() -> Vec<(String, Command)> {
         ("poll_violation".to_owned(), Command::RecordPollViolation("another task's id".into())),
         ("request_cancel".to_owned(), Command::RequestCancel),
         ("cancel_failure".to_owned(), Command::RecordCancelFailure("timed out".into())),
+        ("cancel_acknowledged".to_owned(), Command::RecordCancelAcknowledged),
         ("recover".to_owned(), Command::Recover),
         ("give_back".to_owned(), Command::GiveBack),
     ];
@@ -168,7 +219,39 @@ fn commands() -> Vec<(String, Command)> {
         all.push((format!("status:{word}"), Command::RecordStatus(said(status))));
         all.push((format!("cancel:{word}"), Command::RecordCancel(said(status))));
     }
+    let question = question_digest(&said(Status::InputRequired).input_required.unwrap());
+    all.push((
+        "give_answer".to_owned(),
+        Command::GiveAnswer(Given { question, version: None, input: json!(2026) }),
+    ));
+    for (what, sent) in [
+        ("taken", Sent::Taken),
+        ("unsure", Sent::Unsure("timed out".into())),
+        ("refused", Sent::Refused("no such year".into())),
+    ] {
+        for (word, heard) in [
+            ("unheard", None),
+            ("failure", Some(Heard::Failure("timed out".into()))),
+            ("violation", Some(Heard::Violation("another task's id".into()))),
+            ("working", Some(Heard::Status(said(Status::Working)))),
+            ("input_required", Some(Heard::Status(said(Status::InputRequired)))),
+            ("completed", Some(Heard::Status(said(Status::Completed)))),
+        ] {
+            all.push((format!("{what}:{word}"), Command::RecordAnswer { sent: sent.clone(), heard }));
+        }
+    }
     all
+}
+
+/// How a command that the table does not list is refused.
+fn refusal(state: &str, task: &Task, command: &Command) -> Rejected {
+    match (&task.state, command) {
+        (State::Ended { .. }, _) => Rejected::Ended,
+        (_, Command::GiveAnswer(_)) if state == "input_required+cancel" => Rejected::Cancelling,
+        (_, Command::GiveAnswer(_)) if ["waiting", "taken"].contains(&state) => Rejected::Answered,
+        (_, Command::GiveAnswer(_)) => Rejected::NoQuestion,
+        _ => Rejected::WrongState { state: task.state.name(), command: command.name() },
+    }
 }
 
 /// Renders a change like the table does, and checks what is true of every change.
@@ -225,7 +308,12 @@ fn describe(before: &Task, change: &Change) -> String {
     });
     assert_eq!(change.task.updated_at, at(NOW));
     assert_eq!((&change.task.key, change.task.created_at), (&before.key, before.created_at));
-    format!("{how} {} {due} {payload} {note}", change.task.status().as_str())
+    let answer = match change.answer {
+        AnswerWrite::Keep => "",
+        AnswerWrite::Put(_) => " put",
+        AnswerWrite::Clear => " clear",
+    };
+    format!("{how} {} {due} {payload} {note}{answer}", change.task.status().as_str())
 }
 
 #[test]
@@ -242,10 +330,7 @@ fn every_command_in_every_state_does_what_the_table_says() {
             task.durable.lease = Some(lease("holder", 130));
             let held = decide(&task, command.clone(), at(NOW), context);
             let Some(expected) = listed else {
-                let refused = match task.state {
-                    State::Ended { .. } => Rejected::Ended,
-                    _ => Rejected::WrongState { state: task.state.name(), command: command.name() },
-                };
+                let refused = refusal(&state, &task, &command);
                 assert_eq!(held, Err(refused), "{cell}");
                 assert_eq!(free, Err(refused), "{cell}, unleased");
                 continue;
@@ -255,7 +340,7 @@ fn every_command_in_every_state_does_what_the_table_says() {
             assert_eq!(found, expected, "{cell}");
             let handle = change.and_then(|change| change.spec).and_then(|spec| spec.remote);
             assert_eq!(handle.is_some(), name.starts_with("submit:"), "{cell}: the handle");
-            if name == "request_cancel" {
+            if name == "request_cancel" || name == "give_answer" {
                 task.durable.lease = None;
                 let found = free.unwrap().map_or("nothing".into(), |change| describe(&task, &change));
                 assert_eq!(found, expected, "{cell}, unleased");
@@ -267,14 +352,15 @@ fn every_command_in_every_state_does_what_the_table_says() {
     assert!(table.is_empty(), "listed, but never met: {table:?}");
 }
 
-/// Only a request to cancel writes beside a holder, and only a tracked task's request fences it.
+/// Only a request to cancel and an answer write beside a holder, and only a tracked task's fence it.
 #[test]
-fn only_a_cancel_of_a_tracked_task_fences() {
+fn only_a_cancel_or_an_answer_of_a_tracked_task_fences() {
     for ((state, command), result) in table() {
         let how = result.split(' ').next().unwrap();
         match (command.as_str(), state.as_str()) {
             ("request_cancel", "intent") => assert_eq!(how, "wake"),
-            ("request_cancel", "submitted" | "working" | "input_required") => assert_eq!(how, "fence"),
+            ("request_cancel", "submitted" | "working" | "input_required" | "waiting" | "taken")
+            | ("give_answer", _) => assert_eq!(how, "fence"),
             ("request_cancel", _) => assert_eq!(how, "nothing", "{state}"),
             ("answered", _) => assert_eq!(how, "erase", "{state}"),
             _ => assert_eq!(how, "commit", "{state} {command}"),
