@@ -1,6 +1,8 @@
 //! Deletions of threads that go wrong, at the ports: at every call, every mishap; then fresh processes, and nothing may be left
 //! in the table and nothing untracked at the server.
 
+mod rough;
+
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -102,9 +104,17 @@ impl Yard {
     }
 
     async fn submit(&self, key: Option<&str>) -> Result<Invoked, InvokeError> {
+        self.submit_through(key, Open).await
+    }
+
+    async fn submit_through(
+        &self,
+        key: Option<&str>,
+        script: impl Script + 'static,
+    ) -> Result<Invoked, InvokeError> {
         let name = format!("{}_{}", fixture::SERVER, fixture::SUBMIT_TOOL);
         let terms = Terms { key: key.map(|key| IdempotencyKey::parse(key).unwrap()), ..Terms::default() };
-        let (wiring, _) = self.process(Open);
+        let (wiring, _) = self.process(script);
         wiring.tools().invoke(Caller::of(fixture::thread("t")), &name, Map::new(), terms).await
     }
 
@@ -128,14 +138,19 @@ impl Yard {
     /// A tick of each worker.
     async fn work(&self, script: impl Script + Clone + 'static) {
         for poller in [true, false] {
-            let (wiring, gate) = self.process(script.clone());
-            let work: Arc<dyn Work> =
-                if poller { Arc::new(wiring.poller()) } else { Arc::new(wiring.notifier()) };
-            tokio::select! {
-                biased;
-                () = gate.crashed() => {}
-                () = Box::pin(self.tick(&wiring, work)) => {}
-            }
+            self.work_as(poller, script.clone()).await;
+        }
+    }
+
+    /// A tick of a poller, or of a notifier.
+    async fn work_as(&self, poller: bool, script: impl Script + 'static) {
+        let (wiring, gate) = self.process(script);
+        let work: Arc<dyn Work> =
+            if poller { Arc::new(wiring.poller()) } else { Arc::new(wiring.notifier()) };
+        tokio::select! {
+            biased;
+            () = gate.crashed() => {}
+            () = Box::pin(self.tick(&wiring, work)) => {}
         }
     }
 
