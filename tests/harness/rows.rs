@@ -37,6 +37,15 @@ impl Rows {
         self.0.iter().filter(of_kind).count()
     }
 
+    /// The pk and sk of each row.
+    pub fn keys(&self) -> Vec<(String, String)> {
+        let text = |row: &[(String, AttributeValue)], wanted: &str| {
+            let found = row.iter().find(|(name, _)| name == wanted);
+            found.and_then(|(_, value)| value.as_s().ok().cloned()).unwrap_or_default()
+        };
+        self.0.iter().map(|row| (text(row, "pk"), text(row, "sk"))).collect()
+    }
+
     /// Everything that can be read in them.
     pub fn text(&self) -> String {
         let mut text = String::new();

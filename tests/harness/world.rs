@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::types::AttributeValue;
 use axum::Router;
 use http::Method;
 use pudu::engine::Engine;
@@ -171,6 +172,22 @@ impl World {
     /// The table past all stores.
     pub async fn rows(&self) -> Rows {
         Rows::scan(&self.client, TABLE).await
+    }
+
+    /// Makes every row undecodable whose sort key begins so, below all stores: its format is one that nobody knows.
+    pub async fn break_rows(&self, begin: &str) {
+        for (pk, sk) in self.rows().await.keys().into_iter().filter(|(_, sk)| sk.starts_with(begin)) {
+            let update = self
+                .client
+                .update_item()
+                .table_name(TABLE)
+                .key("pk", AttributeValue::S(pk))
+                .key("sk", AttributeValue::S(sk))
+                .update_expression("SET #v = :unknown")
+                .expression_attribute_names("#v", "v")
+                .expression_attribute_values(":unknown", AttributeValue::N("999".to_owned()));
+            update.send().await.unwrap();
+        }
     }
 
     /// Ends the story: nothing is left that a worker would still have to do, now or ever.

@@ -6,6 +6,7 @@ mod canary;
 mod config;
 mod credentials;
 mod hung_up;
+mod operator;
 mod random;
 mod tasks;
 mod threads;

@@ -2,7 +2,7 @@
 
 use jiff::Timestamp as Moment;
 use pudu_app::framing;
-use pudu_app::ports::DeliveredEvent;
+use pudu_app::ports::{DeliveredEvent, Hint, ItemKey};
 use pudu_app::tasks::{Detailed, Listed};
 use pudu_domain::task::{Answer, Stand};
 use pudu_domain::text::Snippet;
@@ -27,8 +27,23 @@ pub(crate) fn listed(row: &Listed) -> Value {
     })
 }
 
+/// How the newest notification of a task stands.
+pub(crate) enum Notified {
+    /// It is not kept any more, or there never was one.
+    None,
+    /// So.
+    As(Box<Note>),
+    /// Its row does not decode: it waits for an operator.
+    Unreadable,
+}
+
 /// A task with everything it brought, and how its newest notification stands.
-pub(crate) fn detailed(row: &Detailed, note: Option<&Note>) -> Value {
+pub(crate) fn detailed(row: &Detailed, notified: &Notified) -> Value {
+    let (note, word) = match notified {
+        Notified::None => (None, "none"),
+        Notified::As(note) => (Some(note), note.state.as_str()),
+        Notified::Unreadable => (None, "corrupt"),
+    };
     let (task, payload) = (&row.listed.task, &row.payload);
     let cancel = task.cancel.as_ref();
     let mut value = listed(&row.listed);
@@ -38,7 +53,7 @@ pub(crate) fn detailed(row: &Detailed, note: Option<&Note>) -> Value {
         "last_poll_error": task.tracking.last_error.as_ref().map(Snippet::as_str),
         "last_cancel_error": cancel.and_then(|c| c.last_error.as_ref()).map(Snippet::as_str),
         "cancel_attempt_count": cancel.map_or(0, |c| c.attempts),
-        "notification_status": note.map_or("none", |note| note.state.as_str()),
+        "notification_status": word,
         "notification_error": note.and_then(|n| n.last_error.as_ref()).map(Snippet::as_str),
         "notification_attempt_count": note.map_or(0, |note| note.attempts),
         "result": payload.result,
@@ -73,6 +88,38 @@ pub(crate) fn delivered(thread: &ThreadId, told: &DeliveredEvent) -> Value {
         "delivered_at": moment(told.delivered_at),
         "event": told.event,
         "text": framing::framed(thread, &told.event),
+    })
+}
+
+/// A dead letter, or one that was one: its address, and how it came to that.
+pub(crate) fn dead_letter(note: &Note) -> Value {
+    json!({
+        "user": note.task.thread.user,
+        "thread": note.task.thread.thread,
+        "task_id": note.task.id,
+        "version": note.version,
+        "task_status": note.status,
+        "notification_status": note.state.as_str(),
+        "attempts": note.attempts,
+        "error": note.last_error.as_ref().map(Snippet::as_str),
+        "created_at": moment(note.created_at),
+    })
+}
+
+/// Where a row is that does not decode, and since when it is aside.
+pub(crate) fn corrupt_row(hint: &Hint) -> Value {
+    let (kind, thread, task, version) = match &hint.key {
+        ItemKey::Thread(thread) => ("thread", thread, None, None),
+        ItemKey::Task(task) => ("task", &task.thread, Some(&task.id), None),
+        ItemKey::Note(note) => ("notification", &note.task.thread, Some(&note.task.id), Some(note.version)),
+    };
+    json!({
+        "kind": kind,
+        "user": thread.user,
+        "thread": thread.thread,
+        "task_id": task,
+        "version": version,
+        "aside_since": moment(hint.due_at),
     })
 }
 

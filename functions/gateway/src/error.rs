@@ -6,6 +6,7 @@ use http::StatusCode;
 use pudu_app::catalog::ResetError;
 use pudu_app::chain::Chain;
 use pudu_app::configs::{ConfigError, PutError};
+use pudu_app::dead_letters::ReplayError;
 use pudu_app::ports::{CallError, CallFault, SealKeyError, StoreError};
 use pudu_app::tasks::{CancelError, InputError};
 use pudu_app::tools::InvokeError;
@@ -174,6 +175,17 @@ impl From<InputError> for Failure {
             InputError::Rejected(_) | InputError::Unanswerable(_) | InputError::Busy => StatusCode::CONFLICT,
             InputError::Unfit(_) => StatusCode::UNPROCESSABLE_ENTITY,
             InputError::TooLarge { .. } => StatusCode::PAYLOAD_TOO_LARGE,
+        };
+        Self::new(status, error.to_string())
+    }
+}
+
+impl From<ReplayError> for Failure {
+    fn from(error: ReplayError) -> Self {
+        let status = match error {
+            ReplayError::Store(error) => return error.into(),
+            ReplayError::Unknown => StatusCode::NOT_FOUND,
+            ReplayError::NotDead(_) | ReplayError::Busy => StatusCode::CONFLICT,
         };
         Self::new(status, error.to_string())
     }

@@ -3,6 +3,7 @@
 mod config;
 mod events;
 mod health;
+mod operator;
 mod tasks;
 mod threads;
 mod tools;
@@ -24,6 +25,9 @@ pub fn router(gateway: Gateway) -> Router {
         .route("/healthz", get(health::get))
         .route("/api/mcp/config", get(config::get).put(config::put))
         .route("/api/mcp/cache/reset", post(tools::reset))
+        .route("/api/mcp/dead-letters", get(operator::dead_letters))
+        .route("/api/mcp/dead-letters/replay", post(operator::replay))
+        .route("/api/mcp/corrupt-rows", get(operator::corrupt_rows))
         .route("/api/tools", get(tools::list))
         .route("/api/tools/search", get(tools::search))
         .route("/api/threads/{thread}", delete(threads::delete))

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use pudu_app::catalog::Catalog;
 use pudu_app::configs::Configs;
+use pudu_app::dead_letters::DeadLetters;
 use pudu_app::limits::Limits;
 use pudu_app::ports::{EventLog, NoteStore};
 use pudu_app::tasks::Tasks;
@@ -34,6 +35,8 @@ pub struct Gateway {
     pub threads: Threads,
     /// Their notifications.
     pub notes: Arc<dyn NoteStore>,
+    /// What waits for an operator.
+    pub dead_letters: DeadLetters,
     /// What threads were told.
     pub events: Arc<dyn EventLog>,
     /// How long discovery may take.
@@ -62,6 +65,7 @@ impl Gateway {
             tools,
             tasks: wiring.tasks(),
             threads: wiring.threads(),
+            dead_letters: wiring.dead_letters(),
             notes,
             events,
             calls: TaskTracker::new(),

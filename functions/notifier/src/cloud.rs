@@ -24,7 +24,8 @@ pub async fn compose(settings: &Settings) -> Notifier {
     let work = worker::Notifier {
         worker: "notifier".to_owned(),
         notes: table.clone(),
-        tasks: table,
+        tasks: table.clone(),
+        threads: table,
         launcher: None,
         clock,
         random,

@@ -159,6 +159,7 @@ impl Wiring {
             worker: self.worker.clone(),
             notes: Arc::clone(&self.ports.notes),
             tasks: Arc::clone(&self.ports.tasks),
+            threads: Arc::clone(&self.ports.threads),
             launcher: self.ports.launcher.clone(),
             clock: Arc::clone(&self.ports.clock),
             random: Arc::clone(&self.ports.random),

@@ -113,6 +113,15 @@ async fn a_table_that_cannot_be_reached_is_503() {
         (Method::GET, "/api/threads/t1/mcp-tasks/mcp-task-00000000000000000000000000000001", None),
         (Method::POST, "/api/threads/t1/mcp-tasks/mcp-task-00000000000000000000000000000001/cancel", None),
         (Method::GET, "/api/threads/t1/events", None),
+        (Method::GET, "/api/mcp/dead-letters", None),
+        (Method::GET, "/api/mcp/corrupt-rows", None),
+        (
+            Method::POST,
+            "/api/mcp/dead-letters/replay",
+            Some(
+                json!({"thread": "t1", "task_id": "mcp-task-00000000000000000000000000000001", "version": 1}),
+            ),
+        ),
     ] {
         let detail = send(&gateway, request(method.clone(), path, body.as_ref())).await.refused(503);
         assert!(!detail.contains("s3cret"), "{method} {path}: {detail}");
@@ -159,6 +168,10 @@ async fn a_limit_out_of_bounds_is_422() {
     for limit in ["0", "101", "-1", "many", "1.5", ""] {
         for list in ["mcp-tasks", "events"] {
             let path = format!("/api/threads/t1/{list}?limit={limit}");
+            world.call(Method::GET, &path, None).await.refused(422);
+        }
+        for list in ["dead-letters", "corrupt-rows"] {
+            let path = format!("/api/mcp/{list}?limit={limit}");
             world.call(Method::GET, &path, None).await.refused(422);
         }
     }

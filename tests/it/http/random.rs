@@ -109,6 +109,9 @@ fn place() -> impl Strategy<Value = (Method, String)> {
         2 => (thread(), query()).prop_map(|(t, query)| (Method::GET, format!("/api/threads/{t}/events{query}"))),
         2 => (thread(), id()).prop_map(|(t, id)| (Method::GET, format!("/api/threads/{t}/mcp-tasks/{id}"))),
         2 => (thread(), id()).prop_map(|(t, id)| (Method::POST, format!("/api/threads/{t}/mcp-tasks/{id}/cancel"))),
+        2 => query().prop_map(|query| (Method::GET, format!("/api/mcp/dead-letters{query}"))),
+        2 => query().prop_map(|query| (Method::GET, format!("/api/mcp/corrupt-rows{query}"))),
+        3 => Just((Method::POST, "/api/mcp/dead-letters/replay".to_owned())),
         1 => segment("api").prop_map(|any| (Method::GET, format!("/{any}"))),
     ];
     let any = proptest::sample::select(vec![

@@ -11,7 +11,10 @@ use crate::error::Failure;
 use crate::input::{Params, Thread};
 use crate::state::Gateway;
 
-/// The newest events of a thread, in the order of their delivery.
+/// Most bytes of an answer that has more than one event: a function's answer ends at 6 MB, and an event may be large.
+const MOST_BYTES: usize = 4 * 1024 * 1024;
+
+/// The newest events of a thread, in the order of their delivery; fewer than asked for where they would be too much at once.
 pub(super) async fn list(
     State(gateway): State<Gateway>,
     Thread(thread): Thread,
@@ -19,5 +22,36 @@ pub(super) async fn list(
 ) -> Result<Json<Vec<Value>>, Failure> {
     let thread = ThreadKey { user: gateway.user.clone(), thread };
     let events = gateway.events.events(&thread, page.limit()?).await?;
-    Ok(Json(events.iter().map(|told| answer::delivered(&thread.thread, told)).collect()))
+    let shown = events.iter().rev().map(|told| answer::delivered(&thread.thread, told));
+    Ok(Json(newest(shown, MOST_BYTES)))
+}
+
+/// As many of the first values as fit into `most` bytes, at least one, in the opposite order.
+fn newest(values: impl Iterator<Item = Value>, most: usize) -> Vec<Value> {
+    let (mut shown, mut bytes) = (Vec::new(), 0);
+    for value in values {
+        bytes += value.to_string().len();
+        if bytes > most && !shown.is_empty() {
+            break;
+        }
+        shown.push(value);
+    }
+    shown.reverse();
+    shown
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_too_much_at_once_is_cut_to_the_newest() {
+        let values = || [30, 20, 10].into_iter().map(|size| Value::from("x".repeat(size - 2)));
+        let sizes =
+            |most| newest(values(), most).iter().map(|value| value.to_string().len()).collect::<Vec<_>>();
+        assert_eq!(sizes(60), [10, 20, 30]);
+        assert_eq!(sizes(59), [20, 30]);
+        assert_eq!(sizes(1), [30], "never nothing");
+        assert_eq!(newest(std::iter::empty(), 10), Vec::<Value>::new());
+    }
 }

@@ -2,13 +2,13 @@
 
 use axum::Json;
 use axum::extract::State;
-use pudu_app::ports::NoteKey;
+use pudu_app::ports::{NoteKey, StoreError};
 use pudu_app::tasks::Detailed;
 use pudu_domain::{TaskKey, ThreadKey};
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::answer;
+use crate::answer::{self, Notified};
 use crate::error::Failure;
 use crate::input::{Body, Params, Shape, Task, Thread};
 use crate::state::Gateway;
@@ -94,9 +94,16 @@ pub(super) async fn input(
 async fn detail(gateway: &Gateway, row: Option<Detailed>) -> Result<Json<Value>, Failure> {
     let row = row.ok_or_else(Failure::no_such_task)?;
     let task = &row.listed.task;
-    let note = match task.attention.last {
-        0 => None,
-        version => gateway.notes.load(&NoteKey { task: task.key.clone(), version }).await?,
+    let version = task.attention.last;
+    let loaded = match version {
+        0 => Ok(None),
+        _ => gateway.notes.load(&NoteKey { task: task.key.clone(), version }).await,
     };
-    Ok(Json(answer::detailed(&row, note.as_ref())))
+    // The notification's trouble is not the task's.
+    let notified = match loaded {
+        Ok(note) => note.map_or(Notified::None, |note| Notified::As(Box::new(note))),
+        Err(StoreError::Corrupt { .. }) => Notified::Unreadable,
+        Err(error) => return Err(error.into()),
+    };
+    Ok(Json(answer::detailed(&row, &notified)))
 }

@@ -19,7 +19,7 @@ use crate::framing;
 use crate::limits::Limits;
 use crate::ports::{
     Clock, Committed, ItemKey, Launch, LaunchError, NoteKey, NoteStore, Random, RunLauncher, RunStatus,
-    StoreError, TaskStore, ToldEvent,
+    StoreError, TaskStore, ThreadStore, ToldEvent,
 };
 
 /// How long starting a run, or asking for one, may take.
@@ -34,6 +34,8 @@ pub struct Notifier {
     pub notes: Arc<dyn NoteStore>,
     /// The tasks: their attention version says whether an event is still true.
     pub tasks: Arc<dyn TaskStore>,
+    /// Their threads: no run is started in one that is going.
+    pub threads: Arc<dyn ThreadStore>,
     /// Who runs agents; where nobody does, an event that needs a run fails, and is a dead letter in the end.
     pub launcher: Option<Arc<dyn RunLauncher>>,
     /// The time.
@@ -104,6 +106,11 @@ impl Notifier {
         let Some(launcher) = &self.launcher else {
             return Ok(Some(Command::RecordFailure("no agent can be run here".to_owned())));
         };
+        match self.threads.load(&note.task.thread).await? {
+            None => return Ok(Some(Command::RecordMissingThread("the thread is not there".to_owned()))),
+            Some(thread) if thread.is_going() => return Ok(Some(Command::Drop)),
+            Some(_) => {}
+        }
         let Some(event) = self.notes.event(note).await? else {
             return Ok(Some(Command::RecordFailure("the event is not kept any more".to_owned())));
         };

@@ -16,6 +16,7 @@ pub(super) const CASES: &[Case] = cases![
     a_limit_keeps_the_newest,
     a_thread_reads_its_own_events,
     an_event_that_was_withdrawn_is_not_there,
+    more_events_than_fit_into_one_request_are_all_read,
 ];
 
 async fn events(world: &World, thread: &ThreadKey, limit: usize) -> Vec<DeliveredEvent> {
@@ -113,4 +114,17 @@ async fn an_event_that_was_withdrawn_is_not_there(world: World) {
         note::decide(&held, note::Command::Deliver { attention: 0 }, world.now(), &Policy::default());
     assert_eq!(world.commit_note(&change.unwrap_or_else(|e| fail(&e))).await, Committed::Done);
     assert_eq!(events(&world, &key.thread, 10).await, []);
+}
+
+/// The largest batch that DynamoDB reads is 100 rows, and 16 MB.
+async fn more_events_than_fit_into_one_request_are_all_read(world: World) {
+    let thread = thread("t1");
+    for n in 0..104 {
+        let key = task_key(&thread, EPOCH, n);
+        completed(&world, &key).await;
+        deliver(&world, &key, 1).await;
+    }
+    let found: Vec<_> = events(&world, &thread, 1000).await.into_iter().map(|e| e.event.task_id).collect();
+    let expected: Vec<_> = (0..104).map(|n| task_key(&thread, EPOCH, n).id).collect();
+    assert_eq!(found, expected);
 }

@@ -8,12 +8,12 @@ use pudu_app::framing;
 use pudu_app::limits::Limits;
 use pudu_app::ports::{
     Clock, Committed, ItemKey, Launch, LaunchError, NoteKey, NoteStore, RunLauncher, RunStatus, TaskStore,
-    ToldEvent,
+    ThreadStore, ToldEvent,
 };
 use pudu_app::worker::{Notifier, Ran, Work};
 use pudu_domain::note::State;
 use pudu_domain::task::{Command, Context, Delivery, Intent, decide, intend};
-use pudu_domain::{Lane, Note, Payload, Policy, RunId, Snapshot, Status, TaskKey, ThreadKey};
+use pudu_domain::{Lane, Note, Payload, Policy, RunId, Snapshot, Status, TaskKey, ThreadKey, thread};
 
 use crate::clock::{EPOCH, VirtualClock};
 use crate::fixture::{lease, remote, said, task_key, thread, wanted};
@@ -125,7 +125,8 @@ impl Stage {
         let notifier = Notifier {
             worker: "n".to_owned(),
             notes: self.mutant.map_or_else(|| Arc::clone(&notes), |mutant| mutant.notes(Arc::clone(&notes))),
-            tasks: store,
+            tasks: store.clone(),
+            threads: store,
             launcher: Some(Arc::new(Gated::new(launcher, gate.clone()))),
             clock: Arc::new(self.clock),
             random: Arc::new(SeededRandom::new(gate.calls() + 1)),
@@ -261,6 +262,31 @@ async fn vector_88_what_is_no_longer_true_starts_no_run() {
     let stage = Stage::asking(Delivery::Run).await;
     stage.poll(said(Status::Working)).await;
     assert_eq!(stage.tick(1).await.state, State::Withdrawn);
+    assert_eq!(stage.runs.runs(), []);
+}
+
+/// The thread's row, and with it whether anything may begin in it.
+async fn change_thread(stage: &Stage, command: thread::Command) {
+    let store = stage.table.store(Arc::new(stage.clock), Gate::open());
+    let mut thread = ThreadStore::load(&store, &key().thread).await.unwrap().unwrap();
+    if command == thread::Command::Finish {
+        thread =
+            ThreadStore::claim(&store, &key().thread, lease("d", stage.clock.now())).await.unwrap().unwrap();
+    }
+    let change = thread::decide(&thread, command, stage.clock.now(), &Policy::default()).unwrap().unwrap();
+    assert_eq!(ThreadStore::commit(&store, &change).await.unwrap(), Committed::Done);
+}
+
+#[tokio::test(start_paused = true)]
+async fn no_run_is_started_in_a_thread_that_is_going_or_gone() {
+    let stage = Stage::asking(Delivery::Run).await;
+    change_thread(&stage, thread::Command::RequestDelete).await;
+    assert_eq!(stage.tick(1).await.state, State::Withdrawn);
+    let stage = Stage::asking(Delivery::Run).await;
+    change_thread(&stage, thread::Command::RequestDelete).await;
+    change_thread(&stage, thread::Command::Finish).await;
+    let note = stage.tick(1).await;
+    assert_eq!((note.state, note.attempts), (State::Dead, 1));
     assert_eq!(stage.runs.runs(), []);
 }
 
