@@ -10,7 +10,7 @@ mod tests;
 use std::time::Duration;
 
 use crate::backoff;
-use crate::durable::{Due, Durable, Expect, Lane};
+use crate::durable::{Due, Durable, Expect, Generation, Lane};
 use crate::ids::ThreadKey;
 use crate::policy::Policy;
 use crate::time::Timestamp;
@@ -75,9 +75,11 @@ pub struct Change {
 pub struct Rejected;
 
 impl Thread {
-    /// A thread with its first task.
+    /// A thread with its first task. Its generations begin at the moment of its birth: whoever still holds an earlier thread by
+    /// the same name has an old one, and writes nothing over this one.
     pub fn open(key: ThreadKey, created_at: Timestamp) -> Self {
-        Self { key, created_at, state: State::Open, durable: Durable::default() }
+        let generation = Generation::new(created_at.as_millis());
+        Self { key, created_at, state: State::Open, durable: Durable { generation, ..Durable::default() } }
     }
 
     /// Whether it is being deleted.

@@ -283,14 +283,15 @@ pub(crate) fn note() -> impl Strategy<Value = Note> {
 }
 
 pub(crate) fn thread() -> impl Strategy<Value = Thread> {
-    let going = (time(), any::<u32>(), durable())
-        .prop_map(|(since, looks, durable)| (thread::State::Deleting { since, looks }, durable));
-    let state = prop_oneof![Just((thread::State::Open, Durable::default())), going];
-    (thread_key(), time(), state).prop_map(|(key, created_at, (state, durable))| Thread {
-        key,
-        created_at,
-        state,
-        durable,
+    let going = proptest::option::of((time(), any::<u32>(), durable()));
+    (thread_key(), time(), going).prop_map(|(key, created_at, going)| {
+        let open = Thread::open(key, created_at);
+        match going {
+            None => open,
+            Some((since, looks, durable)) => {
+                Thread { state: thread::State::Deleting { since, looks }, durable, ..open }
+            }
+        }
     })
 }
 

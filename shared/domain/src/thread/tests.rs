@@ -1,5 +1,5 @@
 use super::*;
-use crate::durable::{Generation, Lease, Owner};
+use crate::durable::{Lease, Owner};
 use crate::ids::{ThreadId, UserId};
 
 fn at(secs: u64) -> Timestamp {
@@ -34,7 +34,7 @@ fn a_request_sets_the_tombstone_and_is_due_at_once() {
     let change = decided(&open(), Command::RequestDelete, 5);
     assert_eq!(change.thread.state, State::Deleting { since: at(5), looks: 0 });
     assert_eq!(change.thread.durable.due, Some(Due { lane: Lane::Delete, at: at(5) }));
-    assert_eq!(change.thread.durable.generation, Generation::new(1));
+    assert_eq!(change.thread.durable.generation, open().durable.generation.next());
     assert_eq!((change.expect, change.removed), (open().durable.unchanged(), false));
 }
 
@@ -72,6 +72,16 @@ fn a_claim_given_back_is_due_again_at_once_and_counts_nothing() {
     let change = decided(&held(&going, 100), Command::GiveBack, 7);
     assert_eq!(change.thread.durable.due, Some(Due { lane: Lane::Delete, at: at(7) }));
     assert_eq!(change.thread.state, going.state);
+}
+
+#[test]
+fn a_later_thread_by_the_same_name_is_no_business_of_who_held_the_first() {
+    let first = held(&decided(&open(), Command::RequestDelete, 2).thread, 100);
+    let late = decided(&first, Command::Finish, 50);
+    let second = Thread::open(first.key.clone(), at(3));
+    let second = held(&decided(&second, Command::RequestDelete, 4).thread, 100);
+    assert!(late.expect.holds(Some(&first.durable), at(50)));
+    assert!(!late.expect.holds(Some(&second.durable), at(50)), "its claim is as new, its generation is not");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use pudu_app::ports::StoreError;
 use pudu_domain::thread::State;
-use pudu_domain::{Durable, Thread, ThreadKey, Timestamp};
+use pudu_domain::{Thread, ThreadKey, Timestamp};
 
 use super::durable;
 use crate::key::{Key, THREAD_SHARD};
@@ -43,9 +43,13 @@ pub(crate) fn decode(row: &Row) -> Result<Thread, StoreError> {
         return Err(reader.corrupt(attr::SK, "is not the key of a thread"));
     };
     let created_at = reader.time(attr::CREATED_AT)?;
-    let (state, durable) = match reader.time_maybe(attr::DELETING)? {
-        None => (State::Open, Durable::default()),
-        Some(since) => (State::Deleting { since, looks: reader.number(LOOKS)? }, durable::decode(reader)?),
-    };
-    Ok(Thread { key, created_at, state, durable })
+    let open = Thread::open(key, created_at);
+    Ok(match reader.time_maybe(attr::DELETING)? {
+        None => open,
+        Some(since) => Thread {
+            state: State::Deleting { since, looks: reader.number(LOOKS)? },
+            durable: durable::decode(reader)?,
+            ..open
+        },
+    })
 }

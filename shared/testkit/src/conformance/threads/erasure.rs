@@ -1,5 +1,7 @@
 //! What goes with a thread, and what does not.
 
+use std::time::Duration;
+
 use pudu_app::ports::{Committed, Erased};
 use pudu_domain::task::{Repeatable, intend};
 use pudu_domain::thread::Command;
@@ -131,15 +133,18 @@ async fn a_later_thread_by_the_same_name_is_not_touched(world: World) {
     world.entombed(&thread("t1")).await;
     let held = world.held_thread(&thread("t1"), "w").await;
     world.emptied(&held).await;
+    let last = world.decided_thread(&held, Command::Finish);
     world.finish(&held).await;
+    world.clock.pass(Duration::from_millis(1));
     let later = nth(&thread("t1"), 2);
     world.rich(&later, "r").await;
     assert_eq!(world.erase(&held).await, Erased::Lost, "while it is open");
     world.entombed(&thread("t1")).await;
     assert_eq!(world.erase(&held).await, Erased::Lost, "while it is being deleted");
     let next = world.held_thread(&thread("t1"), "next").await;
-    assert_eq!(next.durable.generation, held.durable.generation, "the generation alone would not tell");
     assert_eq!(world.erase(&held).await, Erased::Lost, "while somebody else holds it");
+    assert_eq!(world.change_thread(&last).await, Committed::Lost, "its row is not the later one's");
+    assert_eq!(world.thread(&thread("t1")).await, Some(next));
     assert!(world.has_task(&later).await);
 }
 
