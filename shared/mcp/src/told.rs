@@ -19,6 +19,9 @@ const NO_SUCH_TASK: [i64; 2] = [-32602, -32002];
 const NOT_FOUND: &str = "the remote task was not found";
 /// A pause is never longer than the part of a task's time that this divides it into: its end must be seen before it is forgotten.
 const OF_ITS_TIME: u32 = 2;
+/// What is left of a task's time asks for no shorter pause than this: a time that is over at once, with a task that goes on,
+/// would have it asked for without a pause.
+const LEAST: Duration = Duration::from_secs(1);
 /// Pauses up to this are asked for when a task's time is short; without a reason the schedule's own pause is right.
 const SHORT: Duration = Duration::from_secs(10);
 
@@ -76,7 +79,7 @@ pub(crate) fn unusable(error: &CallError) -> DriverError {
 
 /// How long to wait before the next question: what the server asks for, as long as the task surely lives until then.
 pub(crate) fn pause(asked: Option<Duration>, lives: Option<Duration>) -> Option<Duration> {
-    let most = lives.map(|time| time / OF_ITS_TIME).filter(|most| !most.is_zero());
+    let most = lives.filter(|time| !time.is_zero()).map(|time| (time / OF_ITS_TIME).max(LEAST));
     match (asked, most) {
         (Some(asked), Some(most)) => Some(asked.min(most)),
         (None, Some(most)) => Some(most).filter(|most| *most < SHORT),

@@ -45,8 +45,10 @@ struct Heard(AtomicI64);
 const NOT_LET_IN: [u16; 3] = [401, 403, 429];
 
 impl Heard {
-    fn note(&self, answer: &Result<Value, Failure>) {
-        let failure = answer.as_ref().err();
+    /// An error that comes before the request is sent answers the handshake, and says nothing of what would have been asked: a
+    /// server that refuses `initialize` with the code of a missing task still has the task.
+    fn note(&self, answer: &Result<Value, Failure>, begun: bool) {
+        let failure = answer.as_ref().err().filter(|_| begun);
         let own =
             failure.filter(|failure| !failure.status.is_some_and(|status| NOT_LET_IN.contains(&status)));
         self.0.store(own.and_then(|failure| failure.code).unwrap_or(0), Ordering::Release);
@@ -119,8 +121,8 @@ impl End for Sending<'_> {
                 stdio.call(recipe.as_ref().clone(), errand).await
             }
         };
-        self.heard.note(&answer);
         let begun = sent.load(Ordering::Acquire);
+        self.heard.note(&answer, begun);
         self.sent.fetch_or(begun, Ordering::AcqRel);
         answer.map_err(|failure| way.error(&if begun { failure } else { failure.before_sending() }))
     }

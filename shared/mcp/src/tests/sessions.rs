@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
-use pudu_app::ports::CallFault;
+use pudu_app::ports::{CallFault, TaskMethod, TaskReply, TaskRequest};
 
 use super::host::{Host, Seen, events, refused, result};
 use super::*;
@@ -144,4 +144,33 @@ async fn what_a_session_s_own_stream_says_is_not_the_end_of_a_call() {
     .await;
     let error = call(&client(), &http(&host.url), LONG).await.expect_err("no answer");
     assert_eq!((error.fault, host.count("tools/call")), (CallFault::Broken, 1), "{error}");
+}
+
+/// The code is that of a task that is not there, but nothing was asked of any task.
+#[tokio::test]
+async fn a_refused_handshake_says_nothing_of_a_task() {
+    for (handshake, known) in [(false, false), (true, true)] {
+        let host = Host::scripted(move |seen| {
+            let response = match seen.what().as_str() {
+                "initialize" if handshake => {
+                    let info = json!({"protocolVersion": "2025-11-25", "capabilities": {"tools": {}},
+                                      "serverInfo": {"name": "peer", "version": "1"}});
+                    result(&seen.message, info)
+                }
+                "initialize" => refused(&seen.message, -32602, "Unsupported protocol version"),
+                "tasks/get" => refused(&seen.message, -32602, "no such task"),
+                "server/discover" => refused(&seen.message, -32601, "no such method"),
+                "GET" => StatusCode::METHOD_NOT_ALLOWED.into_response(),
+                _ => StatusCode::ACCEPTED.into_response(),
+            };
+            std::future::ready(response)
+        })
+        .await;
+        let params = Map::from_iter([("taskId".to_owned(), json!("r1"))]);
+        let request = TaskRequest { method: TaskMethod::Get, params, tool: "research".to_owned() };
+        let reply = client().ask_task(&http(&host.url), &caller(), request, LONG).await;
+        assert_eq!(matches!(reply, Ok(TaskReply::Error { code: -32602, .. })), known, "{reply:?}");
+        assert_eq!(reply.is_err(), !known, "a handshake may do better the next time");
+        assert_eq!(host.count("tasks/get"), usize::from(known));
+    }
 }

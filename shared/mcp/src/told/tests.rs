@@ -133,6 +133,10 @@ fn a_pause_is_what_the_server_asks_for_while_the_task_lives() {
         (None, Some(3_600_000), None),
         (Some(700), Some(0), Some(700)),
         (None, Some(0), None),
+        // A task that outlives its time is no reason to ask without a pause.
+        (Some(5_000), Some(1), Some(1_000)),
+        (None, Some(1), Some(1_000)),
+        (Some(700), Some(1), Some(700)),
     ] {
         let (asked, lives, expected) = (asked.map(ms), lives.map(ms), expected.map(ms));
         assert_eq!(pause(asked, lives), expected, "{asked:?} {lives:?}");
