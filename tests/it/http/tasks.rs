@@ -23,7 +23,7 @@ async fn a_thread_lists_its_own_tasks_newest_first() {
 }
 
 #[tokio::test]
-async fn a_task_shows_these_fields_and_nothing_of_the_server() {
+async fn vector_92_a_task_shows_these_fields_and_nothing_of_the_server() {
     let world = World::new().await;
     let id = world.submit("t1", &json!({"title": "Deer", "duration_seconds": 60})).await;
     let task = world.task("t1", &id).await;
@@ -57,8 +57,30 @@ async fn a_task_shows_these_fields_and_nothing_of_the_server() {
     );
     assert_eq!(task["created_at"], "2026-11-01T00:00:00Z");
     let remote = world.example.inside().reports()[0].id.clone();
-    assert!(!task.to_string().contains(&remote), "the server's handle is a secret");
+    for inner in [remote.as_str(), "submit_report", "example"] {
+        assert!(
+            !task.to_string().contains(inner),
+            "the handle, driver data and server are not shown: {task}"
+        );
+    }
     assert!(!world.get("/api/threads/t1/mcp-tasks").await.to_string().contains(&remote));
+}
+
+#[tokio::test]
+async fn vector_92_an_error_is_cut_to_500_characters() {
+    let world = World::new().await;
+    let told = "ä".repeat(1_000);
+    let failing = json!({"title": "Deer", "duration_seconds": 1, "fail": true, "fail_message": told});
+    let id = world.submit("t1", &failing).await;
+    world.advance(5);
+    world.tick_poller().await;
+    world.tick_notifier().await;
+    let task = world.task("t1", &id).await;
+    assert_eq!(task["status"], "failed");
+    let error = task["error"].as_str().unwrap();
+    assert_eq!((error.chars().count(), error.trim_matches('ä')), (500, ""));
+    let listed = &world.get("/api/threads/t1/mcp-tasks").await[0];
+    assert!(listed["error"].as_str().unwrap().chars().count() <= 500, "{listed}");
 }
 
 #[tokio::test]
