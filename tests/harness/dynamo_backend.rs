@@ -57,6 +57,7 @@ impl Backend for DynamoBackend {
             notes: table.clone(),
             threads: table.clone(),
             due: table.clone(),
+            beacons: table.clone(),
             config: table.clone(),
             catalogs: table,
         }

@@ -77,6 +77,8 @@ fn compose(
         notes: store.clone(),
         threads: store.clone(),
         due: store.clone(),
+        beacons: store.clone(),
+        waker: None,
         config: Arc::new(TableSource::new(store, keys.clone(), Arc::new(clock), random.clone())),
         keys,
         secrets,

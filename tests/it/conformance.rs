@@ -55,4 +55,5 @@ suites!(
     token_store,
     wrapped_keys,
     peer_store,
+    beacon,
 );

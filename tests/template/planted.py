@@ -131,6 +131,15 @@ _RESOURCE_ERRORS: dict[str, Callable[[Resources], None]] = {
     "networks open whatever the operator says": lambda resources: _variables(resources, "Gateway").update(
         PUDU_EGRESS_ALLOW="10.0.0.0/8"
     ),
+    "notifier invokes the poller": _grant("NotifierRole", "lambda:InvokeFunction", {"Fn::GetAtt": ["TaskPoller", "Arn"]}),
+    "gateway invokes anybody": _grant("GatewayRole", "lambda:InvokeFunction", "*"),
+    "nobody wakes the poller": lambda resources: _of(resources, "GatewayRole")["Policies"][0]["PolicyDocument"].update(
+        Statement=[row for row in _statements(resources, "GatewayRole") if row["Sid"] != "Wake"]
+    ),
+    "the wrong function is woken": lambda resources: _variables(resources, "TaskPoller").update(
+        PUDU_NOTIFIER_FUNCTION={"Ref": "TaskPoller"}
+    ),
+    "a number of its own": lambda resources: _variables(resources, "TaskPoller").update(PUDU_POLL_INTERVAL_SECONDS="60"),
     "managed policy": _set("NotifierRole", ManagedPolicyArns=["arn:aws:iam::aws:policy/AdministratorAccess"]),
     "table deleted with its stack": lambda resources: resources["Table"].update(DeletionPolicy="Delete"),
     "table not encrypted": lambda resources: _of(resources, "Table").pop("SSESpecification"),

@@ -27,13 +27,32 @@ OF_SERVERS = {
 }
 """What a function is told that calls servers."""
 
+WAKES = {"Gateway": {"TaskPoller", "Notifier"}, "TaskPoller": {"Notifier"}, "Notifier": set()}
+"""Whom a function may invoke: whoever works on what it commits."""
+
+WAKE_VARIABLES = {"TaskPoller": "PUDU_POLLER_FUNCTION", "Notifier": "PUDU_NOTIFIER_FUNCTION"}
+"""Where a function is told whom it invokes."""
+
+NUMBERS = {
+    "PUDU_POLL_INTERVAL_SECONDS": "PollIntervalSeconds",
+    "PUDU_INPUT_REQUIRED_POLL_INTERVAL_SECONDS": "InputRequiredPollIntervalSeconds",
+    "PUDU_MAX_POLL_BACKOFF_SECONDS": "MaxPollBackoffSeconds",
+    "PUDU_TRACKING_DEGRADED_AFTER_ERRORS": "TrackingDegradedAfterErrors",
+    "PUDU_MAX_RESULT_BYTES": "MaxResultBytes",
+    "PUDU_RESULT_PREVIEW_MAX_CHARS": "ResultPreviewMaxChars",
+    "PUDU_RETENTION_DAYS": "RetentionDays",
+    "PUDU_MAX_CONCURRENT_POLLS": "MaxConcurrentPolls",
+    "PUDU_MAX_CONCURRENT_POLLS_PER_SERVER": "MaxConcurrentPollsPerServer",
+}
+"""The numbers that an operator may change: one set for all functions, each a parameter of the template."""
+
 CLOSED = {"EgressAllow": "", "Stdio": "off"}
 """What a deployment opens only when somebody says so."""
 
 ENVIRONMENT = {
-    "Gateway": {"PUDU_TABLE", "PUDU_LOG", *OF_SERVERS},
-    "TaskPoller": {"PUDU_TABLE", "PUDU_LOG", "PUDU_LEASE_SECONDS", *OF_SERVERS},
-    "Notifier": {"PUDU_TABLE", "PUDU_LOG", "PUDU_LEASE_SECONDS"},
+    "Gateway": {"PUDU_TABLE", "PUDU_LOG", *NUMBERS, *OF_SERVERS, *WAKE_VARIABLES.values()},
+    "TaskPoller": {"PUDU_TABLE", "PUDU_LOG", "PUDU_LEASE_SECONDS", *NUMBERS, *OF_SERVERS, WAKE_VARIABLES["Notifier"]},
+    "Notifier": {"PUDU_TABLE", "PUDU_LOG", "PUDU_LEASE_SECONDS", *NUMBERS},
 }
 
 DEFAULT_LEASE = 120
@@ -114,6 +133,14 @@ def functions(template: Template) -> Iterator[str]:
         for key, value in properties.get("Environment", {}).get("Variables", {}).items():
             if value != OF_SERVERS.get(key, value):
                 yield f"{name}: {key} is {value!r}, not {OF_SERVERS[key]!r}"
+        for key, parameter in NUMBERS.items():
+            given = properties.get("Environment", {}).get("Variables", {}).get(key)
+            if given != {"Ref": parameter}:
+                yield f"{name}: {key} is {given!r}, not the parameter {parameter}"
+        for function, key in WAKE_VARIABLES.items():
+            given = properties.get("Environment", {}).get("Variables", {}).get(key)
+            if given is not None and given != {"Ref": function}:
+                yield f"{name}: {key} is {given!r}, not {function}"
         if variables != ENVIRONMENT.get(name, set()):
             yield f"{name}: the environment is {sorted(variables)}, not {sorted(ENVIRONMENT.get(name, set()))}"
 
@@ -244,6 +271,7 @@ def wanted_grants(function: str) -> set[tuple[str, str]]:
     """Exactly what a function may do: (action, resource)."""
     wanted = {(f"dynamodb:{action}", "Table") for action in ROW_ACTIONS[function]}
     wanted |= {(f"logs:{action}", f"{function}Logs") for action in ("CreateLogStream", "PutLogEvents")}
+    wanted |= {("lambda:InvokeFunction", woken) for woken in WAKES[function]}
     if function in SCHEDULED:
         wanted.add(("dynamodb:Query", "Table/index/due"))
     if function != "Notifier":

@@ -2,14 +2,13 @@
 
 use std::sync::Arc;
 
-use pudu_app::limits::Limits;
+use pudu_app::wakeups::Wakeups;
 use pudu_app::worker::{self, Drain};
-use pudu_domain::Policy;
 use pudu_dynamo::Table;
 use pudu_lambda::aws;
 use pudu_lambda::clock::SystemClock;
 use pudu_lambda::random::OsRandom;
-use pudu_lambda::settings::Settings;
+use pudu_lambda::settings::{Numbers, Settings};
 
 use crate::Notifier;
 
@@ -19,8 +18,18 @@ pub async fn compose(settings: &Settings) -> Notifier {
     let (clock, random) = (Arc::new(SystemClock), Arc::new(OsRandom));
     let dynamo = aws_sdk_dynamodb::Client::new(&aws);
     let table = Arc::new(Table::new(&dynamo, &settings.table, clock.clone(), random.clone()));
-    let limits = Limits { lease: settings.lease, ..Limits::default() };
-    let drain = Drain { due: table.clone(), clock: clock.clone(), limits: limits.clone() };
+    settings.numbers.warn();
+    let Numbers { policy, limits, .. } = settings.numbers.clone();
+    let wakeups =
+        Wakeups { beacons: table.clone(), waker: None, clock: clock.clone(), limits: limits.clone() };
+    let drain = Drain {
+        due: table.clone(),
+        beacons: table.clone(),
+        wakeups,
+        clock: clock.clone(),
+        random: random.clone(),
+        limits: limits.clone(),
+    };
     let work = worker::Notifier {
         worker: "notifier".to_owned(),
         notes: table.clone(),
@@ -29,7 +38,7 @@ pub async fn compose(settings: &Settings) -> Notifier {
         launcher: None,
         clock,
         random,
-        policy: Policy::default(),
+        policy,
         limits,
     };
     Notifier::new(drain, work)

@@ -10,7 +10,7 @@ use aws_sdk_dynamodb::Client as Dynamo;
 use axum::Router;
 use pudu_app::configs::{Configs, TableSource};
 use pudu_app::limits::Limits;
-use pudu_app::ports::{Clock, ConfigSource, Random, Vault};
+use pudu_app::ports::{Background, Clock, ConfigSource, Random, Vault};
 use pudu_app::wiring::Wiring;
 use pudu_app::worker::{self, Poller};
 use pudu_compose::{Base, Egress, Launcher, ports};
@@ -24,6 +24,7 @@ use pudu_notifier::Notifier;
 use pudu_task_poller::TaskPoller;
 
 use crate::config_file::FileSource;
+use crate::mailbox::{LocalWaker, Mailbox};
 use crate::operator::{self, Operator};
 use crate::secrets::EnvSecrets;
 use crate::seed;
@@ -33,10 +34,6 @@ pub const USER: &str = "local:default";
 
 /// How long a claim is held on one machine: what a killed process was at work on is taken up again after that.
 pub const LEASE: Duration = Duration::from_secs(30);
-
-/// How far ahead a worker waits for a due time. Short: its loop looks again at once, and while it waits for one task it
-/// does not see another that fell due earlier.
-const LINGER: Duration = Duration::from_secs(1);
 
 /// What a house is built from.
 #[derive(Clone)]
@@ -75,6 +72,7 @@ pub struct House {
     pub stored: Arc<Configs>,
     /// Whose threads these are.
     pub user: UserId,
+    waker: LocalWaker,
     plan: Plan,
 }
 
@@ -99,7 +97,8 @@ impl Plan {
 
 /// The usual limits on one machine, with this lease.
 pub fn limits(lease: Duration) -> Limits {
-    Limits { lease, linger: LINGER, ..Limits::default() }
+    let usual = Limits::default();
+    Limits { lease, beacon: usual.beacon.min(lease), ..usual }
 }
 
 /// A key that nobody can guess: 32 hex digits.
@@ -120,12 +119,14 @@ impl House {
         ));
         let keys = Arc::new(FileKeys::new(plan.seal_key.clone(), Arc::clone(&plan.random)));
         let file = plan.config_file.as_ref().map(FileSource::new);
+        let waker = LocalWaker::default();
         let base = Base {
             table: Arc::clone(&table),
             config: file.map(|file| -> Arc<dyn ConfigSource> { Arc::new(file) }),
             keys: keys.clone(),
             secrets: Arc::clone(&plan.secrets),
             egress: Egress::machine(),
+            waker: Some(Arc::new(waker.clone())),
             stdio: plan.stdio.clone(),
             clock: Arc::clone(&plan.clock),
             random: Arc::clone(&plan.random),
@@ -140,7 +141,7 @@ impl House {
         } else {
             Arc::clone(&wiring.configs)
         };
-        Ok(Self { table, wiring, stored, user: UserId::parse(USER)?, plan })
+        Ok(Self { table, wiring, stored, user: UserId::parse(USER)?, waker, plan })
     }
 
     /// Makes the table if it is missing, and waits until it can be used.
@@ -182,6 +183,11 @@ impl House {
     pub fn notifier(&self, worker: &str) -> Notifier {
         let notifier = worker::Notifier { worker: worker.to_owned(), ..self.wiring.notifier() };
         Notifier::new(self.wiring.drain(), notifier)
+    }
+
+    /// What `function` is to be invoked for.
+    pub const fn mailbox(&self, function: Background) -> &Mailbox {
+        self.waker.mailbox(function)
     }
 
     /// The time.

@@ -12,6 +12,7 @@ pub mod example;
 pub mod folder;
 pub mod house;
 pub mod machine;
+pub mod mailbox;
 mod operator;
 pub mod run;
 mod say;

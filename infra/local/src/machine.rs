@@ -9,6 +9,7 @@ use std::time::Duration;
 use anyhow::Context;
 use axum::Router;
 use axum::serve::ListenerExt;
+use pudu_app::ports::Background;
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
@@ -91,7 +92,8 @@ impl Machine {
         let (house, stop) = (Arc::clone(&self.house), self.stop.clone());
         let poller = house.poller("task-poller");
         self.parts.spawn(async move {
-            workers::poll(poller, house.clock().as_ref(), house.random().as_ref(), stop).await;
+            let mailbox = house.mailbox(Background::Poller);
+            workers::poll(poller, mailbox, house.clock().as_ref(), house.random().as_ref(), stop).await;
             "the task-poller"
         });
     }
@@ -101,7 +103,8 @@ impl Machine {
         let (house, stop) = (Arc::clone(&self.house), self.stop.clone());
         let notifier = house.notifier("notifier");
         self.parts.spawn(async move {
-            workers::notify(notifier, house.clock().as_ref(), house.random().as_ref(), stop).await;
+            let mailbox = house.mailbox(Background::Notifier);
+            workers::notify(notifier, mailbox, house.clock().as_ref(), house.random().as_ref(), stop).await;
             "the notifier"
         });
     }

@@ -11,12 +11,13 @@ use pudu_compose::Launcher;
 use pudu_lambda::clock::SystemClock;
 use pudu_lambda::env::{Process, Source};
 use pudu_lambda::random::OsRandom;
+use pudu_lambda::settings::Numbers;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::cli::RunArgs;
 use crate::example::{Example, PATH};
 use crate::folder::{Announced, RunFile};
-use crate::house::{self, House, Plan};
+use crate::house::{self, House, LEASE, Plan, limits};
 use crate::machine::{Machine, listen};
 use crate::store::Store;
 use crate::{say, seed};
@@ -71,7 +72,13 @@ async fn start(args: &RunArgs) -> anyhow::Result<Started> {
     let example_listener = listen(example_port, "the example server", "--example-port").await?;
 
     let key = house::new_key(&OsRandom);
-    let mut plan = Plan::new(store.client.clone(), store.table.clone(), folder.seal_key(), key.clone());
+    let numbers = Numbers::read(&Process, &limits(LEASE))?;
+    numbers.warn();
+    let mut plan = Plan {
+        policy: numbers.policy,
+        limits: numbers.limits,
+        ..Plan::new(store.client.clone(), store.table.clone(), folder.seal_key(), key.clone())
+    };
     // A table of its own has no other poller; one elsewhere may have any number.
     let alone = store.engine.is_some();
     plan.stdio = Some(Launcher::new(folder.path(), |name| Process.get(name), alone));

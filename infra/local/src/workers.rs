@@ -1,4 +1,5 @@
-//! The background functions as loops: each tick is the event that the schedule would send, handled by the same library.
+//! The background functions as loops: each tick is the event that the schedule would send, each wake-up the one of an
+//! invocation, handled by the same library.
 //!
 //! A loop stops at once when its token is cancelled, in the middle of whatever it does: leases protect what was begun,
 //! exactly as when a function is killed.
@@ -14,6 +15,7 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use crate::engine::Engine;
+use crate::mailbox::Mailbox;
 
 /// Pause between two ticks: what falls due while nothing is worked on waits at most this long.
 pub const TICK: Duration = Duration::from_secs(1);
@@ -25,26 +27,54 @@ const TIMEOUT: Duration = Duration::from_secs(900);
 /// Pause between two sweeps of expired rows, which the cloud's table does by itself.
 const SWEEP: Duration = Duration::from_secs(60);
 
-/// Ticks the task-poller until `stop`.
-pub async fn poll(poller: TaskPoller, clock: &dyn Clock, random: &dyn Random, stop: CancellationToken) {
-    let ticks = async {
+/// Invokes the task-poller by its ticks and its mailbox until `stop`.
+pub async fn poll(
+    poller: TaskPoller,
+    mailbox: &Mailbox,
+    clock: &dyn Clock,
+    random: &dyn Random,
+    stop: CancellationToken,
+) {
+    let invocations = async {
+        let mut event = tick("task-poller", clock, random);
         loop {
-            poller.handle(tick("task-poller", clock, random)).await;
-            clock.sleep(TICK).await;
+            poller.handle(event).await;
+            event = next("task-poller", mailbox, clock, random).await;
         }
     };
-    let _: Option<()> = stop.run_until_cancelled(ticks).await;
+    let _: Option<()> = stop.run_until_cancelled(invocations).await;
 }
 
-/// Ticks the notifier until `stop`.
-pub async fn notify(notifier: Notifier, clock: &dyn Clock, random: &dyn Random, stop: CancellationToken) {
-    let ticks = async {
+/// Invokes the notifier by its ticks and its mailbox until `stop`.
+pub async fn notify(
+    notifier: Notifier,
+    mailbox: &Mailbox,
+    clock: &dyn Clock,
+    random: &dyn Random,
+    stop: CancellationToken,
+) {
+    let invocations = async {
+        let mut event = tick("notifier", clock, random);
         loop {
-            notifier.handle(tick("notifier", clock, random)).await;
-            clock.sleep(TICK).await;
+            notifier.handle(event).await;
+            event = next("notifier", mailbox, clock, random).await;
         }
     };
-    let _: Option<()> = stop.run_until_cancelled(ticks).await;
+    let _: Option<()> = stop.run_until_cancelled(invocations).await;
+}
+
+/// A wake-up, or the next tick.
+async fn next(
+    function: &str,
+    mailbox: &Mailbox,
+    clock: &dyn Clock,
+    random: &dyn Random,
+) -> LambdaEvent<Value> {
+    tokio::select! {
+        biased;
+        event = mailbox.next() => invocation(function, event, clock, random),
+        () = clock.sleep(TICK) => tick(function, clock, random),
+    }
 }
 
 /// Removes expired rows of the embedded engine until `stop`.
@@ -60,15 +90,25 @@ pub async fn sweep(engine: Engine, clock: &dyn Clock, stop: CancellationToken) {
     let _: Option<()> = stop.run_until_cancelled(sweeps).await;
 }
 
+/// The invocation of a function with `event`.
+pub fn invocation(
+    function: &str,
+    event: Value,
+    clock: &dyn Clock,
+    random: &dyn Random,
+) -> LambdaEvent<Value> {
+    let mut context = Context::default();
+    context.request_id = id(random);
+    context.deadline = (clock.now() + TIMEOUT).as_millis();
+    context.invoked_function_arn = format!("arn:aws:lambda:local:000000000000:function:{function}");
+    LambdaEvent::new(event, context)
+}
+
 /// What `EventBridge` Scheduler sends to a target that names no input, and the context of that invocation.
 pub fn tick(function: &str, clock: &dyn Clock, random: &dyn Random) -> LambdaEvent<Value> {
     let now = clock.now();
     let millis = i64::try_from(now.as_millis()).unwrap_or(i64::MAX);
     let seconds = Moment::from_second(millis / 1000).unwrap_or(Moment::MAX);
-    let mut context = Context::default();
-    context.request_id = id(random);
-    context.deadline = (now + TIMEOUT).as_millis();
-    context.invoked_function_arn = format!("arn:aws:lambda:local:000000000000:function:{function}");
     let event = json!({
         "version": "0",
         "id": id(random),
@@ -80,7 +120,7 @@ pub fn tick(function: &str, clock: &dyn Clock, random: &dyn Random) -> LambdaEve
         "resources": [format!("arn:aws:scheduler:local:000000000000:schedule/default/{function}")],
         "detail": "{}",
     });
-    LambdaEvent::new(event, context)
+    invocation(function, event, clock, random)
 }
 
 fn id(random: &dyn Random) -> String {

@@ -44,7 +44,12 @@ impl Deadline {
 
     /// Whether there is time to begin anything.
     pub fn allows_work(self, now: Timestamp) -> bool {
-        self.remaining(now) > 2 * MARGIN
+        now < self.last_beginning()
+    }
+
+    /// From when on nothing is begun.
+    pub fn last_beginning(self) -> Timestamp {
+        Timestamp::default() + self.remaining(Timestamp::default() + 2 * MARGIN)
     }
 }
 

@@ -23,5 +23,6 @@ pub mod settle;
 pub mod tasks;
 pub mod threads;
 pub mod tools;
+pub mod wakeups;
 pub mod wiring;
 pub mod worker;

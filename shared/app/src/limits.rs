@@ -14,6 +14,10 @@ pub struct Limits {
     pub at_once_per_server: usize,
     /// How far ahead a worker waits for a due time instead of ending. Default 10 s.
     pub linger: Duration,
+    /// How long a beacon shines without being renewed. Default 15 s; it is renewed three times as often.
+    pub beacon: Duration,
+    /// How late a row must be for a tick to work on it while somebody else is awake. Default 10 s.
+    pub overdue: Duration,
     /// Longest that a caller of the gateway waits for a tool: finding it and calling it. Default 40 s, so that a
     /// submission is recorded, or undone, inside the gateway's own 60 s.
     pub front_door: Duration,
@@ -26,7 +30,22 @@ impl Default for Limits {
             at_once: 64,
             at_once_per_server: 8,
             linger: Duration::from_secs(10),
+            beacon: Duration::from_secs(15),
+            overdue: Duration::from_secs(10),
             front_door: Duration::from_secs(40),
         }
+    }
+}
+
+impl Limits {
+    /// How far ahead a worker looks: what is due by then it knows before it is due, so it need not look again for that.
+    pub fn ahead(&self) -> Duration {
+        self.linger * 2
+    }
+
+    /// Between two looks through the whole index, when nothing asks for one: less than it looks ahead, by more than the
+    /// index may be behind; never more often than each second.
+    pub fn between_passes(&self) -> Duration {
+        (self.linger * 3 / 2).max(Duration::from_secs(1))
     }
 }

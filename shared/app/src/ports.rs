@@ -1,5 +1,6 @@
 //! The traits between the use cases and the world. One file per port; the adapters' files mirror these names.
 
+mod beacon;
 mod caller;
 mod catalog_store;
 mod clock;
@@ -19,8 +20,10 @@ mod task_store;
 mod thread_store;
 mod token_store;
 mod vault;
+mod waker;
 mod wrapped_keys;
 
+pub use beacon::{Awake, Background, Beacon, Beacons, Raised};
 pub use caller::{Caller, RequestSecrets};
 pub use catalog_store::{CatalogStore, LISTING_KEPT, StoredListing};
 pub use clock::Clock;
@@ -46,4 +49,5 @@ pub use task_store::{Committed, TaskStore};
 pub use thread_store::{Erased, ThreadStore};
 pub use token_store::{Replaced, TokenKey, TokenPorts, TokenStore};
 pub use vault::Vault;
+pub use waker::{Wake, WakeError, Waker};
 pub use wrapped_keys::WrappedKeys;

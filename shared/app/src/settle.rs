@@ -5,7 +5,8 @@ use std::sync::Arc;
 use pudu_domain::task::{Command, Context, Heard, PayloadWrite, Rejected, decide, put_aside};
 use pudu_domain::{Payload, Policy, Task, TaskSpec};
 
-use crate::ports::{Clock, Committed, StoreError, TaskStore};
+use crate::ports::{Clock, Committed, StoreError, TaskStore, Wake};
+use crate::wakeups::{self, Wakeups};
 
 /// How often a holder decides again because the row was changed beside it.
 pub(crate) const DECISIONS: usize = 4;
@@ -37,6 +38,8 @@ pub struct Settle {
     pub clock: Arc<dyn Clock>,
     /// The numbers.
     pub policy: Policy,
+    /// How whoever works on it is woken for what is settled beside him.
+    pub wakeups: Wakeups,
 }
 
 impl Settle {
@@ -80,7 +83,7 @@ impl Settle {
     }
 
     /// Applies `command` for somebody who holds nothing (a request to cancel): reads, decides, and tries again when the
-    /// row changed in between. None when there is no such task.
+    /// row changed in between. Whoever works on the task then is woken. None when there is no such task.
     pub async fn beside(
         &self,
         key: &pudu_domain::TaskKey,
@@ -103,12 +106,19 @@ impl Settle {
             match self.tasks.commit(&change).await? {
                 Committed::Done => {
                     let announced = change.note.is_some();
+                    self.wake(&change.task, announced).await;
                     return Ok(Some(Settled::Done { task: Box::new(change.task), announced }));
                 }
                 other => last = Settled::Lost(other),
             }
         }
         Ok(Some(last))
+    }
+
+    /// Wakes whoever works on a task that was settled by somebody who is not at work himself, and on the event that was made.
+    pub async fn wake(&self, task: &Task, announced: bool) {
+        let event = wakeups::event(task, announced, self.clock.now());
+        self.wakeups.wake(wakeups::items(Wake::of_task(task), event)).await;
     }
 
     /// The stored payload, where the decision may need it: a failure keeps what the task had, and its event tells it.

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use pudu_domain::thread::{Command, Thread, decide};
 use pudu_domain::{Policy, ThreadKey};
 
-use crate::ports::{Clock, Committed, McpClient, StoreError, ThreadStore};
+use crate::ports::{Clock, Committed, McpClient, StoreError, ThreadStore, Wake};
+use crate::wakeups::Wakeups;
 
 /// How often a request is decided again because the row changed in between: it changes at most twice.
 const DECISIONS: usize = 4;
@@ -21,6 +22,8 @@ pub struct Threads {
     pub clock: Arc<dyn Clock>,
     /// The numbers.
     pub policy: Policy,
+    /// How the worker is woken that does it.
+    pub wakeups: Wakeups,
 }
 
 impl Threads {
@@ -47,6 +50,7 @@ impl Threads {
             };
             if self.store.commit(&change).await? == Committed::Done {
                 tracing::info!(thread = %key.thread, "a thread is being deleted");
+                self.wakeups.wake(Wake::of_thread(&change.thread).into_iter().collect()).await;
                 return Ok(Some(change.thread));
             }
         }

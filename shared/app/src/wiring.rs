@@ -11,13 +11,14 @@ use crate::drivers::Drivers;
 use crate::known::Known;
 use crate::limits::Limits;
 use crate::ports::{
-    Clock, ConfigSource, DueIndex, McpClient, NoteStore, Random, RunLauncher, SealKeys, TaskStore,
-    ThreadStore, Vault,
+    Beacons, Clock, ConfigSource, DueIndex, McpClient, NoteStore, Random, RunLauncher, SealKeys, TaskStore,
+    ThreadStore, Vault, Waker,
 };
 use crate::settle::Settle;
 use crate::tasks::Tasks;
 use crate::threads::Threads;
 use crate::tools::Tools;
+use crate::wakeups::Wakeups;
 use crate::worker::{Deletion, Drain, Notifier, Poller};
 
 /// The ports that the use cases stand on.
@@ -31,6 +32,10 @@ pub struct Ports {
     pub threads: Arc<dyn ThreadStore>,
     /// What is due.
     pub due: Arc<dyn DueIndex>,
+    /// Who is awake.
+    pub beacons: Arc<dyn Beacons>,
+    /// How functions are invoked, where they are.
+    pub waker: Option<Arc<dyn Waker>>,
     /// Where the config is.
     pub config: Arc<dyn ConfigSource>,
     /// The sealing key.
@@ -87,6 +92,17 @@ impl Wiring {
             tasks: Arc::clone(&self.ports.tasks),
             clock: Arc::clone(&self.ports.clock),
             policy: self.policy.clone(),
+            wakeups: self.wakeups(),
+        }
+    }
+
+    /// Wakes whoever works in the background.
+    pub fn wakeups(&self) -> Wakeups {
+        Wakeups {
+            beacons: Arc::clone(&self.ports.beacons),
+            waker: self.ports.waker.clone(),
+            clock: Arc::clone(&self.ports.clock),
+            limits: self.limits.clone(),
         }
     }
 
@@ -102,6 +118,7 @@ impl Wiring {
             client: Arc::new(self.ports.mcp.clone()),
             clock: Arc::clone(&self.ports.clock),
             policy: self.policy.clone(),
+            wakeups: self.wakeups(),
         }
     }
 
@@ -135,7 +152,10 @@ impl Wiring {
     pub fn drain(&self) -> Drain {
         Drain {
             due: Arc::clone(&self.ports.due),
+            beacons: Arc::clone(&self.ports.beacons),
+            wakeups: self.wakeups(),
             clock: Arc::clone(&self.ports.clock),
+            random: Arc::clone(&self.ports.random),
             limits: self.limits.clone(),
         }
     }

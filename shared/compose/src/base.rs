@@ -6,7 +6,9 @@ use pudu_app::changes::ListChanges;
 use pudu_app::configs::TableSource;
 use pudu_app::drivers::Drivers;
 use pudu_app::known::Known;
-use pudu_app::ports::{Clock, ConfigSource, McpClient, Random, SealKeys, TaskDriver, TokenPorts, Vault};
+use pudu_app::ports::{
+    Clock, ConfigSource, McpClient, Random, SealKeys, TaskDriver, TokenPorts, Vault, Waker,
+};
 use pudu_app::wiring::Ports;
 use pudu_config::Secrets;
 use pudu_dynamo::Table;
@@ -25,6 +27,8 @@ pub struct Base {
     pub secrets: Arc<dyn Vault>,
     /// Where servers may be called.
     pub egress: Egress,
+    /// How background functions are invoked, where they are.
+    pub waker: Option<Arc<dyn Waker>>,
     /// How stdio servers are started, where they may be.
     pub stdio: Option<Launcher>,
     /// The time.
@@ -35,7 +39,7 @@ pub struct Base {
 
 /// The ports over `base`. Opens no connection and reads no row. Fails when the process cannot make HTTP requests.
 pub fn ports(base: Base) -> Result<Ports, BuildError> {
-    let Base { table, config, keys, secrets, egress, stdio, clock, random } = base;
+    let Base { table, config, keys, secrets, egress, waker, stdio, clock, random } = base;
     let view: Arc<dyn Secrets> = secrets.clone();
     let changes = ListChanges::default();
     let interceptors = Interceptors::shipped(Arc::clone(&random));
@@ -65,7 +69,9 @@ pub fn ports(base: Base) -> Result<Ports, BuildError> {
         tasks: table.clone(),
         notes: table.clone(),
         threads: table.clone(),
-        due: table,
+        due: table.clone(),
+        beacons: table,
+        waker,
         config,
         keys,
         secrets,

@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use pudu_app::limits::Limits;
+use pudu_app::ports::Waker;
 use pudu_app::wiring::Wiring;
-use pudu_domain::Policy;
 use pudu_dynamo::Table;
 use pudu_lambda::clock::SystemClock;
 use pudu_lambda::env::{Process, Source};
 use pudu_lambda::random::OsRandom;
-use pudu_lambda::settings::{EGRESS_ALLOW, RUNTIME_API, SettingError, Settings};
+use pudu_lambda::settings::{EGRESS_ALLOW, Numbers, RUNTIME_API, SettingError, Settings};
+use pudu_lambda::waker::LambdaWaker;
 use pudu_lambda::{aws, parameters, seal_keys};
 use pudu_mcp::{BuildError, Egress, EgressError, Launcher};
 
@@ -45,10 +45,12 @@ pub async fn cloud(settings: &Settings, worker: &str) -> Result<Cloud, ComposeEr
     let egress = egress(settings)?;
     // The only folder of a function that can be written. The gateway and the poller are two functions.
     let stdio = settings.stdio.then(|| Launcher::new("/tmp/pudu", |name| Process.get(name), false));
-    let ports =
-        ports(Base { table: table.clone(), config: None, keys, secrets, egress, stdio, clock, random })?;
-    let limits = Limits { lease: settings.lease, ..Limits::default() };
-    let wiring = Wiring::new(ports, Policy::default(), limits, worker.to_owned());
+    let waker = LambdaWaker::from_settings(settings, &aws).map(|waker| -> Arc<dyn Waker> { Arc::new(waker) });
+    let table_too = table.clone();
+    let base = Base { table: table_too, config: None, keys, secrets, egress, waker, stdio, clock, random };
+    settings.numbers.warn();
+    let Numbers { policy, limits, .. } = settings.numbers.clone();
+    let wiring = Wiring::new(ports(base)?, policy, limits, worker.to_owned());
     Ok(Cloud { table, wiring })
 }
 

@@ -7,6 +7,7 @@ use std::collections::HashMap;
 use aws_sdk_dynamodb::types::AttributeValue;
 use pudu_domain::{Expect, Generation, TaskKey, Timestamp};
 
+use crate::item::beacon::ENDS;
 use crate::key::Key;
 use crate::row::{attr, number, seconds};
 use crate::schema::TTL;
@@ -59,6 +60,15 @@ pub(crate) enum When {
         /// The owner of its lease, if it had one.
         owner: Option<String>,
     },
+    /// A beacon does not shine for anybody else, or for somebody who ends before that.
+    Dark {
+        /// Who would raise it.
+        owner: String,
+        /// Who ends before this is relieved.
+        relieves: Option<Timestamp>,
+    },
+    /// A beacon shines.
+    Lit,
     /// There is no list of tools, or one that was not asked for after this.
     NotListedAfter(Timestamp),
 }
@@ -143,6 +153,26 @@ impl When {
                     .names(&[attr::GENERATION, attr::LEASE_OWNER])
                     .value(":gen", number(generation.number()))
             }
+            // One is awake at a time, and counts as such in the last moment of its lease, like the holder of any other.
+            Self::Dark { owner, relieves } => {
+                let text = if relieves.is_some() {
+                    "attribute_not_exists(#lo) OR #lo = :owner OR #lu < :now OR #ends < :relieves"
+                } else {
+                    "attribute_not_exists(#lo) OR #lo = :owner OR #lu < :now"
+                };
+                let expression = Expression::new(text)
+                    .names(&[attr::LEASE_OWNER, attr::LEASE_UNTIL])
+                    .value(":owner", AttributeValue::S(owner.clone()))
+                    .value(":now", number(now.as_millis()));
+                match relieves {
+                    None => expression,
+                    Some(at) => expression.names(&[ENDS]).value(":relieves", number(at.as_millis())),
+                }
+            }
+            // Word that is left with nobody would look as if it had been heard.
+            Self::Lit => Expression::new("#lu >= :now")
+                .names(&[attr::LEASE_UNTIL])
+                .value(":now", number(now.as_millis())),
             // A slow writer does not bring back what a server listed before.
             Self::NotListedAfter(at) => Expression::new("attribute_not_exists(#pk) OR #lt <= :lt")
                 .names(&[attr::PK, attr::LISTED_AT])

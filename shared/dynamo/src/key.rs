@@ -4,7 +4,7 @@
 //! its bounds. Keys read back ([`Key::parse`]), because the due index gives nothing but keys. Renaming anything here is a
 //! change of the stored format.
 
-use pudu_app::ports::{NoteKey, SHARDS, TokenKey};
+use pudu_app::ports::{Background, NoteKey, SHARDS, TokenKey};
 use pudu_domain::{
     Lane, RemoteTaskId, ServerName, ServerTag, TaskId, TaskKey, ThreadId, ThreadKey, UserId, key_part,
 };
@@ -109,6 +109,8 @@ pub enum Key {
         /// Which part, from 0.
         part: u16,
     },
+    /// Who is awake of a background function: `meta`, `beacon#<function>`.
+    Beacon(Background),
     /// How a server is spoken with: `peer#<digest of its address, 64 hex digits>`, `-`.
     Peer(String),
 }
@@ -166,6 +168,7 @@ impl Key {
                 format!("idem#{user}#{id}#{}", key_part::encode(digest))
             }
             Self::Peer(digest) => format!("peer#{}", key_part::encode(digest)),
+            Self::Beacon(_) => "meta".to_owned(),
             Self::Pointer | Self::WrappedKey | Self::Revision(_) | Self::RevisionPart { .. } => {
                 "config".to_owned()
             }
@@ -191,6 +194,7 @@ impl Key {
             Self::Handle { .. } | Self::Idempotency { .. } | Self::Peer(_) | Self::Token { .. } => {
                 "-".to_owned()
             }
+            Self::Beacon(function) => format!("beacon#{}", function.as_str()),
             Self::Pointer => "current".to_owned(),
             Self::WrappedKey => "seal".to_owned(),
             Self::Revision(number) => format!("rev#{number:020}"),
@@ -230,6 +234,7 @@ impl Key {
                 server: ServerTag::stored((*server).to_owned()),
                 identity: (*identity).to_owned(),
             },
+            ["meta"] => Self::parse_in_meta(sk)?,
             ["config"] => Self::parse_in_config(sk)?,
             ["catalog", server] => Self::parse_in_catalogue(ServerTag::stored((*server).to_owned()), sk)?,
             _ => return None,
@@ -268,6 +273,11 @@ impl Key {
             },
             _ => return None,
         })
+    }
+
+    fn parse_in_meta(sk: &str) -> Option<Self> {
+        let name = sk.strip_prefix("beacon#")?;
+        Background::ALL.into_iter().find(|function| function.as_str() == name).map(Self::Beacon)
     }
 
     fn parse_in_config(sk: &str) -> Option<Self> {

@@ -9,6 +9,7 @@ pub mod key;
 pub mod schema;
 
 mod batch;
+mod beacon;
 mod body;
 mod capacity;
 mod catalog_store;

@@ -3,7 +3,7 @@
 use proptest::collection::vec;
 use proptest::option::of;
 use proptest::prelude::*;
-use pudu_app::ports::{NoteKey, RawTool, Revision, StoredListing, TaskProtocol, TokenKey};
+use pudu_app::ports::{Background, NoteKey, RawTool, Revision, StoredListing, TaskProtocol, TokenKey};
 use pudu_domain::event::Fingerprint;
 use pudu_domain::snapshot::Artifact;
 use pudu_domain::task::{
@@ -100,6 +100,7 @@ pub(crate) fn key() -> impl Strategy<Value = Key> {
         }),
         (thread_key(), "[0-9a-f]{64}").prop_map(|(thread, digest)| Key::Idempotency { thread, digest }),
         "[0-9a-f]{64}".prop_map(Key::Peer),
+        (0..Background::ALL.len()).prop_map(|at| Key::Beacon(Background::ALL[at])),
         token_key().prop_map(|key| Key::token(&key)),
         Just(Key::Pointer),
         Just(Key::WrappedKey),

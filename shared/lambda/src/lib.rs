@@ -1,5 +1,6 @@
 //! Glue between the platform and the use cases: the one reader of the environment, the real clock and random numbers,
-//! telemetry, the sealing key, parameters, the SDK's configuration, the deadline of an invocation.
+//! telemetry, the sealing key, parameters, the SDK's configuration, an invocation's event and deadline, how a function wakes
+//! another.
 //!
 //! Used by every function and by the one-machine composition. It decides nothing about tasks.
 
@@ -13,3 +14,5 @@ pub mod seal_keys;
 pub mod settings;
 pub mod telemetry;
 pub mod tick;
+pub mod wake_event;
+pub mod waker;

@@ -1,11 +1,14 @@
 //! What a function is told by its environment: read once, before any I/O. template.yaml sets the same names (a test
 //! compares them).
 
+mod numbers;
 mod prefix;
 
 use std::path::PathBuf;
-use std::time::Duration;
 
+use pudu_app::limits::Limits;
+
+pub use numbers::*;
 pub use prefix::ParameterPrefix;
 
 use crate::env::Source;
@@ -18,8 +21,6 @@ pub const LOG: &str = "PUDU_LOG";
 pub const SEAL_KMS_KEY: &str = "PUDU_SEAL_KMS_KEY";
 /// A file with the sealing key, instead of KMS: for one machine and for tests.
 pub const SEAL_KEY_FILE: &str = "PUDU_SEAL_KEY_FILE";
-/// How long a claim is held, in seconds, 5 to 3600. Default 120.
-pub const LEASE_SECONDS: &str = "PUDU_LEASE_SECONDS";
 /// The prefix in the parameter store under which `$VAR` is read, such as `/pudu/prod`. Unset: no variable has a value.
 pub const PARAMETER_PREFIX: &str = "PUDU_PARAMETER_PREFIX";
 /// Private networks that servers may be in, such as `10.0.0.0/8`, separated by commas. Default: none.
@@ -27,9 +28,33 @@ pub const EGRESS_ALLOW: &str = "PUDU_EGRESS_ALLOW";
 /// Whether servers of type `stdio` are started: `on` or `off`. Default `off`.
 pub const STDIO: &str = "PUDU_STDIO";
 
+/// The task-poller, as the platform invokes it. Unset: it is left to its schedule.
+pub const POLLER_FUNCTION: &str = "PUDU_POLLER_FUNCTION";
+/// The notifier, as the platform invokes it. Unset: it is left to its schedule.
+pub const NOTIFIER_FUNCTION: &str = "PUDU_NOTIFIER_FUNCTION";
+
 /// Every name of ours that a function reads.
-pub const NAMES: [&str; 8] =
-    [TABLE, LOG, SEAL_KMS_KEY, SEAL_KEY_FILE, LEASE_SECONDS, PARAMETER_PREFIX, EGRESS_ALLOW, STDIO];
+pub const NAMES: [&str; 19] = [
+    TABLE,
+    LOG,
+    SEAL_KMS_KEY,
+    SEAL_KEY_FILE,
+    PARAMETER_PREFIX,
+    EGRESS_ALLOW,
+    STDIO,
+    POLLER_FUNCTION,
+    NOTIFIER_FUNCTION,
+    LEASE_SECONDS,
+    POLL_INTERVAL_SECONDS,
+    INPUT_REQUIRED_SECONDS,
+    MAX_BACKOFF_SECONDS,
+    DEGRADED_AFTER_ERRORS,
+    MAX_RESULT_BYTES,
+    RESULT_PREVIEW_CHARS,
+    RETENTION_DAYS,
+    MAX_CONCURRENT_POLLS,
+    MAX_CONCURRENT_PER_SERVER,
+];
 
 /// Where the platform says that its Runtime API listens: nobody's server.
 pub const RUNTIME_API: &str = "AWS_LAMBDA_RUNTIME_API";
@@ -62,8 +87,12 @@ pub struct Settings {
     pub log: tracing::Level,
     /// Where the sealing key comes from; none for a function that opens nothing.
     pub seal: Option<SealSource>,
-    /// How long a claim is held.
-    pub lease: Duration,
+    /// Intervals, bounds, lease and permits.
+    pub numbers: Numbers,
+    /// The task-poller, if this function wakes it.
+    pub poller_function: Option<String>,
+    /// The notifier, if this function wakes it.
+    pub notifier_function: Option<String>,
     /// Where `$VAR` is read; none when it is not read at all.
     pub parameters: Option<ParameterPrefix>,
     /// Private networks that are open, as they were written; whoever makes the egress rule reads them.
@@ -98,23 +127,14 @@ impl Settings {
             table,
             log,
             seal,
-            lease: lease(source)?,
+            numbers: Numbers::read(source, &Limits::default())?,
+            poller_function: source.get(POLLER_FUNCTION),
+            notifier_function: source.get(NOTIFIER_FUNCTION),
             parameters: parameters(source)?,
             egress_allow: source.get(EGRESS_ALLOW).unwrap_or_default(),
             runtime_api: source.get(RUNTIME_API),
             stdio: stdio(source)?,
         })
-    }
-}
-
-fn lease(source: &dyn Source) -> Result<Duration, SettingError> {
-    let Some(text) = source.get(LEASE_SECONDS) else { return Ok(Duration::from_secs(120)) };
-    match text.parse::<u64>() {
-        Ok(seconds @ 5..=3600) => Ok(Duration::from_secs(seconds)),
-        _ => Err(SettingError {
-            name: LEASE_SECONDS,
-            problem: "must be a whole number from 5 to 3600".to_owned(),
-        }),
     }
 }
 
@@ -145,7 +165,8 @@ mod tests {
     #[test]
     fn only_the_table_is_required() {
         let settings = read(&[(TABLE, "pudu")]).unwrap();
-        assert_eq!((settings.lease.as_secs(), settings.seal), (120, None));
+        assert_eq!((settings.numbers.limits.lease.as_secs(), settings.seal), (120, None));
+        assert_eq!((settings.poller_function, settings.notifier_function), (None, None));
         assert_eq!((settings.parameters, settings.egress_allow.as_str(), settings.stdio), (None, "", false));
         assert_eq!(read(&[]).unwrap_err().name, TABLE);
         assert_eq!(read(&[(TABLE, "")]).unwrap_err().name, TABLE);
@@ -153,14 +174,9 @@ mod tests {
 
     #[test]
     fn wrong_values_name_the_variable() {
-        for (name, value) in [
-            (LOG, "loud"),
-            (LEASE_SECONDS, "4"),
-            (LEASE_SECONDS, "3601"),
-            (LEASE_SECONDS, "2m"),
-            (PARAMETER_PREFIX, "pudu"),
-            (STDIO, "true"),
-        ] {
+        for (name, value) in
+            [(LOG, "loud"), (LEASE_SECONDS, "2m"), (PARAMETER_PREFIX, "pudu"), (STDIO, "true")]
+        {
             assert_eq!(read(&[(TABLE, "pudu"), (name, value)]).unwrap_err().name, name, "{value}");
         }
     }

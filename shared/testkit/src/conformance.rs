@@ -5,6 +5,7 @@
 //! for a while, and nothing is assumed about how long that takes.
 
 mod answers;
+mod beacons;
 mod birth;
 mod catalogs;
 mod claim;
@@ -34,8 +35,8 @@ use async_trait::async_trait;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use pudu_app::ports::{
-    CatalogStore, ConfigStore, DueIndex, EventLog, NoteKey, NoteStore, PeerStore, TaskStore, ThreadStore,
-    TokenStore, WrappedKeys,
+    Beacons, CatalogStore, ConfigStore, DueIndex, EventLog, NoteKey, NoteStore, PeerStore, TaskStore,
+    ThreadStore, TokenStore, WrappedKeys,
 };
 use pudu_domain::TaskKey;
 
@@ -71,6 +72,8 @@ pub struct World {
     pub wrapped_keys: Arc<dyn WrappedKeys>,
     /// What is known of peers.
     pub peers: Arc<dyn PeerStore>,
+    /// Who is awake.
+    pub beacons: Arc<dyn Beacons>,
     /// The clock that the stores read.
     pub clock: Arc<ManualClock>,
     /// Makes rows undecodable, where that is possible.
@@ -107,7 +110,7 @@ pub struct Suite {
 }
 
 /// Every suite.
-pub const SUITES: [Suite; 10] = [
+pub const SUITES: [Suite; 11] = [
     Suite {
         port: "task_store",
         parts: &[
@@ -133,6 +136,7 @@ pub const SUITES: [Suite; 10] = [
     Suite { port: "token_store", parts: &[tokens::CASES] },
     Suite { port: "wrapped_keys", parts: &[wrapped_keys::CASES] },
     Suite { port: "peer_store", parts: &[peers::CASES] },
+    Suite { port: "beacon", parts: &[beacons::CASES] },
 ];
 
 /// Names a function as a case.
@@ -191,7 +195,8 @@ pub fn fake_world(flaw: Option<Flaw>) -> World {
         catalogs: store.clone(),
         tokens: store.clone(),
         wrapped_keys: store.clone(),
-        peers: store,
+        peers: store.clone(),
+        beacons: store,
         clock,
         vandal: Some(Arc::new(table)),
         keep: Arc::new(()),

@@ -20,6 +20,7 @@ pub mod sim;
 pub mod table;
 pub mod trace;
 mod vault;
+mod waker;
 
 pub use clock::{ManualClock, VirtualClock};
 pub use gate::{Fate, Gate, Gated, Script};
@@ -31,6 +32,7 @@ pub use server::FakeServer;
 pub use table::{FakeStore, FakeTable};
 pub use trace::Trace;
 pub use vault::FakeVault;
+pub use waker::FakeWaker;
 
 #[cfg(test)]
 mod tests;

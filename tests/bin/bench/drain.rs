@@ -112,6 +112,7 @@ impl Bench {
             keys: Arc::new(FixedKeys),
             secrets: Arc::new(NoSecrets),
             egress: Egress::machine(),
+            waker: None,
             stdio: None,
             clock,
             random,

@@ -9,6 +9,7 @@ use pudu_app::drivers::Drivers;
 use pudu_app::limits::Limits;
 use pudu_app::ports::{Clock, DueIndex, TaskStore, shards};
 use pudu_app::settle::{Settle, Settled};
+use pudu_app::wakeups::Wakeups;
 use pudu_app::wiring::{Ports, Wiring};
 use pudu_compose::{Base, Egress, ports};
 use pudu_config::NoSecrets;
@@ -41,6 +42,7 @@ impl Life {
             keys: Arc::new(FixedKeys),
             secrets: Arc::new(NoSecrets),
             egress: Egress::machine(),
+            waker: None,
             stdio: None,
             clock: Arc::clone(&self.clock),
             random: Arc::new(OsRandom),
@@ -51,7 +53,10 @@ impl Life {
 
     /// Decides and commits.
     pub(crate) fn settle(&self) -> Settle {
-        Settle { tasks: self.metered.table.clone(), clock: self.clock.clone(), policy: Policy::default() }
+        let (table, clock) = (self.metered.table.clone(), self.clock.clone());
+        let (limits, beacons) = (Limits::default(), table.clone());
+        let wakeups = Wakeups { beacons, waker: None, clock: clock.clone(), limits };
+        Settle { tasks: table, clock, policy: Policy::default(), wakeups }
     }
 
     /// Forgets what was called and paid until now.

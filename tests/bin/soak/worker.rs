@@ -7,6 +7,7 @@ use anyhow::{Context, bail};
 use aws_sdk_dynamodb::Client;
 use pudu::house::{House, Plan, limits, new_key};
 use pudu::workers;
+use pudu_app::ports::Background;
 use pudu_domain::Policy;
 use pudu_lambda::env::Process;
 use pudu_lambda::random::OsRandom;
@@ -36,7 +37,7 @@ pub(crate) async fn run(role: Role, name: &str) -> anyhow::Result<()> {
     let dynamo = Client::new(&aws::config().await);
     let plan = Plan {
         policy: policy(),
-        limits: limits(settings.lease),
+        limits: limits(settings.numbers.limits.lease),
         ..Plan::new(dynamo, settings.table, seal_key, new_key(&OsRandom))
     };
     let house = House::new(plan)?;
@@ -45,8 +46,14 @@ pub(crate) async fn run(role: Role, name: &str) -> anyhow::Result<()> {
     let work = async {
         let (clock, never) = (house.clock().as_ref(), CancellationToken::new());
         match role {
-            Role::Poller => workers::poll(house.poller(name), clock, &OsRandom, never).await,
-            Role::Notifier => workers::notify(house.notifier(name), clock, &OsRandom, never).await,
+            Role::Poller => {
+                let mailbox = house.mailbox(Background::Poller);
+                workers::poll(house.poller(name), mailbox, clock, &OsRandom, never).await;
+            }
+            Role::Notifier => {
+                let mailbox = house.mailbox(Background::Notifier);
+                workers::notify(house.notifier(name), mailbox, clock, &OsRandom, never).await;
+            }
         }
     };
     tokio::select! {

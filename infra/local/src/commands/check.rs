@@ -9,16 +9,18 @@ use anyhow::{Context, bail};
 use pudu_app::deadline::Deadline;
 use pudu_config::{Document, Examined, Problem, Secrets, advise, parse_text, repeated_keys};
 use pudu_domain::Timestamp;
+use pudu_lambda::env::Process;
+use pudu_lambda::settings::{Numbers, SettingError};
 use serde_json::Value;
 
-use crate::house::LEASE;
+use crate::house::{LEASE, limits};
 use crate::operator::MAX_CONFIG;
 use crate::say;
 use crate::secrets::EnvSecrets;
 
 /// Prints everything that is to be said about `file`; an error if it is not valid.
 pub fn check(file: &Path) -> anyhow::Result<()> {
-    let checked = judge(read(file)?, &EnvSecrets);
+    let checked = judge(read(file)?, &EnvSecrets, lease()?);
     for line in &checked.lines {
         say::answer(line)?;
     }
@@ -67,8 +69,8 @@ pub(super) fn read(file: &Path) -> anyhow::Result<Text> {
     Ok(Text { raw: parse_text(&bytes), warnings: repeated_keys(&bytes) })
 }
 
-/// Judges a config by its own words and by what `secrets` has.
-pub(super) fn judge(text: Text, secrets: &dyn Secrets) -> Checked {
+/// Judges a config by its own words, by what `secrets` has, and by how long a claim is held.
+pub(super) fn judge(text: Text, secrets: &dyn Secrets, lease: Duration) -> Checked {
     let examined = match text.raw {
         Ok(raw) => Document::examine(raw),
         Err(problem) => Examined { document: Err(vec![problem]), warnings: Vec::new() },
@@ -80,7 +82,7 @@ pub(super) fn judge(text: Text, secrets: &dyn Secrets) -> Checked {
     let mut warnings = text.warnings;
     warnings.extend(examined.warnings);
     if let Some(document) = &document {
-        warnings.extend(advise(document, secrets, longest_call()));
+        warnings.extend(advise(document, secrets, longest_call(lease)));
     }
     let mut lines: Vec<String> = problems.iter().map(|problem| format!("problem: {problem}")).collect();
     lines.extend(warnings.iter().map(|warning| format!("warning: {warning}")));
@@ -92,11 +94,16 @@ pub(super) fn counted(number: usize, what: &str) -> String {
     format!("{number} {what}{plural}")
 }
 
-/// How long a call in the background may take on one machine, with nothing but its lease to end it.
-fn longest_call() -> Duration {
+/// How long a claim is held on this machine.
+pub(super) fn lease() -> Result<Duration, SettingError> {
+    Ok(Numbers::read(&Process, &limits(LEASE))?.limits.lease)
+}
+
+/// How long a call in the background may take, with nothing but its lease to end it.
+fn longest_call(lease: Duration) -> Duration {
     let never = Deadline::at(Timestamp::from_millis(u64::MAX));
-    let limit = never.call_limit(Timestamp::from_millis(0), Duration::MAX, LEASE);
-    limit.map_or(LEASE, |limit| limit.time)
+    let limit = never.call_limit(Timestamp::from_millis(0), Duration::MAX, lease);
+    limit.map_or(lease, |limit| limit.time)
 }
 
 #[cfg(test)]

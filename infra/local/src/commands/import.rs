@@ -7,7 +7,7 @@ use anyhow::bail;
 use http::Method;
 use pudu_config::adopt;
 
-use super::check::{self, Checked, Text, judge};
+use super::check::{self, Checked, Text, judge, lease};
 use super::{Question, ask, succeeded};
 use crate::cli::{ImportArgs, SourceArgs};
 use crate::operator::{IMPORT, Imported};
@@ -29,7 +29,7 @@ pub(super) async fn imported(args: &ImportArgs) -> anyhow::Result<Vec<String>> {
         Ok((raw, notes)) => (notes.iter().map(|note| format!("note: {note}")).collect(), Ok(raw)),
         Err(problem) => (Vec::new(), Err(problem)),
     };
-    let Checked { lines: findings, document, .. } = judge(Text { raw, warnings }, &EnvSecrets);
+    let Checked { lines: findings, document, .. } = judge(Text { raw, warnings }, &EnvSecrets, lease()?);
     lines.extend(findings);
     let Some(document) = document else {
         bail!("{} was not imported\n{}", args.file.display(), lines.join("\n"));

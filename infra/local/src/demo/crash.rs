@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use anyhow::{Context, bail};
 use jiff::Timestamp as Moment;
-use pudu_app::ports::Clock;
+use pudu_app::ports::{Background, Clock};
 use pudu_domain::{Lease, Task};
 use pudu_lambda::aws;
 use pudu_lambda::clock::SystemClock;
@@ -115,14 +115,14 @@ pub async fn poller(worker: String) -> anyhow::Result<()> {
     let dynamo = aws_sdk_dynamodb::Client::new(&aws::config().await);
     let plan = Plan {
         policy: policy(),
-        limits: limits(settings.lease),
+        limits: limits(settings.numbers.limits.lease),
         ..Plan::new(dynamo, settings.table, seal_key, new_key(&OsRandom))
     };
     let house = House::new(plan)?;
     // The parent holds the other end and writes nothing: it ends with the parent, however that ends.
     let orphaned = tokio::task::spawn_blocking(|| io::stdin().lock().read(&mut [0]));
-    let polling =
-        workers::poll(house.poller(&worker), house.clock().as_ref(), &OsRandom, CancellationToken::new());
+    let (mailbox, clock) = (house.mailbox(Background::Poller), house.clock().as_ref());
+    let polling = workers::poll(house.poller(&worker), mailbox, clock, &OsRandom, CancellationToken::new());
     tokio::select! {
         () = polling => Ok(()),
         _ = orphaned => Ok(()),

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use pudu_app::ports::Clock;
+use pudu_app::ports::{Background, Clock};
 use pudu_domain::Timestamp;
 use pudu_lambda::random::OsRandom;
 use tokio_util::sync::CancellationToken;
@@ -57,8 +57,8 @@ async fn loops_stop_while_they_wait() {
     let stopped = stop.clone();
     // Each would wait for ever.
     tokio::join!(
-        poll(house.poller("p"), &Still, &OsRandom, stop.clone()),
-        notify(house.notifier("n"), &Still, &OsRandom, stop.clone()),
+        poll(house.poller("p"), house.mailbox(Background::Poller), &Still, &OsRandom, stop.clone()),
+        notify(house.notifier("n"), house.mailbox(Background::Notifier), &Still, &OsRandom, stop.clone()),
         sweep(engine, &Still, stop),
         async move { stopped.cancel() },
     );

@@ -2,6 +2,7 @@
 
 use async_trait::async_trait;
 use pudu_domain::{Lane, ServerTag, TaskKey, ThreadKey, Timestamp};
+use serde::{Deserialize, Serialize};
 
 use super::{NoteKey, StoreError};
 
@@ -18,7 +19,8 @@ pub const fn shards(lane: Lane) -> u8 {
 }
 
 /// What a hint points at.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum ItemKey {
     /// A task.
     Task(TaskKey),

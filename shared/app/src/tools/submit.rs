@@ -187,13 +187,19 @@ impl Tools {
                 started_at,
             };
             match self.settle.held(attempt.task.clone(), &attempt.spec, command).await {
-                Ok(Settled::Done { task, .. }) => return Ok(self.hand_over(&attempt, &task).await),
+                Ok(Settled::Done { task, announced }) => {
+                    self.settle.wake(&task, announced).await;
+                    return Ok(self.hand_over(&attempt, &task).await);
+                }
                 Ok(Settled::Lost(Committed::HandleTaken(_))) => return self.duplicate(attempt).await,
                 Ok(_) => {}
                 Err(error) => failure = Some(error),
             }
             match self.read_back(&attempt, &submission).await {
-                Ok(ReadBack::Tracked(task)) => return Ok(self.hand_over(&attempt, &task).await),
+                Ok(ReadBack::Tracked(task)) => {
+                    self.settle.wake(&task, task.attention.version > 0).await;
+                    return Ok(self.hand_over(&attempt, &task).await);
+                }
                 Ok(ReadBack::StillOurs(task)) => (attempt.task, unrecorded) = (task, true),
                 Ok(ReadBack::Gone) => {
                     unrecorded = true;
@@ -296,7 +302,10 @@ impl Tools {
         error: InvokeError,
     ) -> Result<Submitted, InvokeError> {
         let command = Command::RecordRefusal(refusal);
-        log_unrecorded(self.settle.held(attempt.task, &attempt.spec, command).await);
+        match self.settle.held(attempt.task, &attempt.spec, command).await {
+            Ok(Settled::Done { task, announced }) => self.settle.wake(&task, announced).await,
+            other => log_unrecorded(other),
+        }
         Err(error)
     }
 }

@@ -173,12 +173,14 @@ impl Notifier {
         };
         let state = change.note.state.as_str();
         match self.notes.commit(&change).await {
-            Ok(Committed::Done) if change.note.state == State::Dead => {
-                let error = change.note.last_error.as_ref().map_or("", |error| error.as_str());
-                tracing::error!(task.id = %task, version, attempts = change.note.attempts, error, "a notification is a dead letter");
-            }
             Ok(Committed::Done) => {
-                tracing::debug!(task.id = %task, version, command = name, state, "notification settled");
+                if change.note.state == State::Dead {
+                    let error = change.note.last_error.as_ref().map_or("", |error| error.as_str());
+                    tracing::error!(task.id = %task, version, attempts = change.note.attempts, error, "a notification is a dead letter");
+                } else {
+                    tracing::debug!(task.id = %task, version, command = name, state, "notification settled");
+                }
+                return Ok(Ran::Settled { next: change.note.durable.due, event: None });
             }
             Ok(outcome) => {
                 tracing::debug!(task.id = %task, version, command = name, state, ?outcome, "notification not settled by us");

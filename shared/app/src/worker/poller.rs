@@ -18,7 +18,9 @@ use crate::configs::{Configs, Unreachable};
 use crate::deadline::{CallLimit, Deadline};
 use crate::drivers::Drivers;
 use crate::limits::Limits;
-use crate::ports::{Caller, Cancelled, Committed, DriverError, ItemKey, Random, StoreError, TaskDriver};
+use crate::ports::{
+    Caller, Cancelled, Committed, DriverError, ItemKey, NoteKey, Random, StoreError, TaskDriver,
+};
 use crate::settle::{Settle, Settled};
 
 /// Serves the cancel, poll, intent and delete lanes.
@@ -159,6 +161,9 @@ impl Poller {
                     tracing::warn!(task.id = %id, status, error, "a task's server does not answer; it is asked less often");
                 }
                 tracing::debug!(task.id = %id, lease.generation = generation, command = name, status, announced, "settled");
+                let version = task.attention.version;
+                let event = announced.then(|| NoteKey { task: task.key.clone(), version });
+                return Ok(Ran::Settled { next: task.durable.due, event });
             }
             // Losing is an everyday answer: somebody fenced the task, or the call took longer than the lease.
             Settled::Lost(Committed::Unknown) => {

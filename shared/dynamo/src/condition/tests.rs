@@ -31,6 +31,9 @@ fn every() -> Vec<When> {
         When::Below(3),
         When::Pointer(3),
         When::NotListedAfter(NOW),
+        When::Lit,
+        When::Dark { owner: "w:1".into(), relieves: None },
+        When::Dark { owner: "w:1".into(), relieves: Some(NOW) },
         When::Token { generation: Generation::new(3), owner: None },
         When::Token { generation: Generation::new(3), owner: Some("w:1".into()) },
     ]

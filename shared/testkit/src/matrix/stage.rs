@@ -180,5 +180,6 @@ fn next(seen: &Seen, now: Timestamp) -> Option<Duration> {
         let free = row.lease.as_ref().map_or(now, |lease| lease.until + Duration::from_millis(1));
         due.max(free).since(now)
     });
-    wanted.min().map(|wait| wait.max(Duration::from_millis(1)))
+    // What is due may still be left to somebody who died with his beacon up: that is waited for in steps.
+    wanted.min().map(|wait| wait.max(Duration::from_millis(250)))
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use pudu_app::ports::{
-    CatalogStore, Clock, ConfigStore, DeliveredEvent, DueIndex, NoteStore, TaskStore, ThreadStore,
+    Beacons, CatalogStore, Clock, ConfigStore, DeliveredEvent, DueIndex, NoteStore, TaskStore, ThreadStore,
 };
 use pudu_domain::{Note, TaskKey, ThreadKey};
 
@@ -22,6 +22,8 @@ pub struct Stores {
     pub threads: Arc<dyn ThreadStore>,
     /// What is due.
     pub due: Arc<dyn DueIndex>,
+    /// Who is awake.
+    pub beacons: Arc<dyn Beacons>,
     /// The config.
     pub config: Arc<dyn ConfigStore>,
     /// What servers listed.
@@ -71,6 +73,7 @@ impl Backend for FakeBackend {
             notes,
             threads: store.clone(),
             due: store.clone(),
+            beacons: store.clone(),
             config: store.clone(),
             catalogs: store,
         }

@@ -32,6 +32,7 @@ pub(crate) fn limits() -> Limits {
         at_once_per_server: 4,
         linger: Duration::from_millis(500),
         front_door: Duration::from_secs(20),
+        ..Limits::default()
     }
 }
 
@@ -75,6 +76,8 @@ impl<B: Backend> World<B> {
             notes: stores.notes,
             threads: stores.threads,
             due: stores.due,
+            beacons: stores.beacons,
+            waker: None,
             config: Arc::new(config),
             keys,
             secrets: Arc::new(NoSecrets),

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use pudu_app::ports::{
-    Committed, Era, Hint, ItemKey, NoteKey, Revision, StoreError, StoredListing, TokenKey,
+    Background, Beacon, Committed, Era, Hint, ItemKey, NoteKey, Revision, StoreError, StoredListing, TokenKey,
 };
 use pudu_domain::{
     Due, Durable, Expect, Lane, Lease, Note, ServerTag, TaskKey, Thread, ThreadKey, Timestamp, Token, Verdict,
@@ -47,6 +47,7 @@ pub(super) struct Rows {
     pub(super) listings: BTreeMap<(String, String), StoredListing>,
     pub(super) peers: BTreeMap<String, (Era, Timestamp)>,
     pub(super) tokens: BTreeMap<TokenKey, Token>,
+    pub(super) beacons: BTreeMap<Background, Beacon>,
     pub(super) index: Index,
     pub(super) writes: Vec<Write>,
     pub(super) flaws: BTreeSet<Flaw>,
@@ -88,6 +89,7 @@ impl Rows {
             listings: BTreeMap::new(),
             peers: BTreeMap::new(),
             tokens: BTreeMap::new(),
+            beacons: BTreeMap::new(),
             index,
             writes: Vec::new(),
             flaws: BTreeSet::new(),

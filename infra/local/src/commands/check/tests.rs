@@ -22,7 +22,7 @@ fn a_valid_file_is_told_its_warnings_and_is_no_error() {
         "empty": {}, "routed": {"command": "c", "routing": {"priority": 200}},
     }});
     let (_folder, path) = file(&config.to_string());
-    let checked = judge(read(&path).unwrap(), &NoSecrets);
+    let checked = judge(read(&path).unwrap(), &NoSecrets, LEASE);
     let places: Vec<_> = checked.lines.iter().map(|line| line.split(": ").nth(1).unwrap()).collect();
     assert_eq!(
         places,
@@ -45,7 +45,7 @@ fn every_problem_is_told_with_its_place_and_is_an_error() {
     let (_folder, path) = file(
         r#"{"mcpInterceptors": 5, "mcpServers": {"a": {"enabled": 7, "url": "ftp://CANARY", "type": "http"}, "": {}}}"#,
     );
-    let checked = judge(read(&path).unwrap(), &NoSecrets);
+    let checked = judge(read(&path).unwrap(), &NoSecrets, LEASE);
     assert_eq!((checked.problems, checked.warnings, checked.document.is_none()), (3, 1, true));
     for place in
         ["problem: mcpServers.a.enabled: ", "problem: mcpServers.a.url: ", "problem: mcpServers[\"\"]: "]
@@ -65,7 +65,7 @@ fn every_problem_is_told_with_its_place_and_is_an_error() {
 #[test]
 fn what_is_no_json_or_no_file_is_told() {
     let (folder, path) = file("{\n \"a\": CANARY}");
-    let checked = judge(read(&path).unwrap(), &NoSecrets);
+    let checked = judge(read(&path).unwrap(), &NoSecrets, LEASE);
     assert_eq!(checked.lines, ["problem: is not JSON: a syntax error at line 2, column 7"]);
     assert!(check(&path).is_err());
     let missing = check(&folder.path().join("none.json")).unwrap_err();
@@ -76,13 +76,13 @@ fn what_is_no_json_or_no_file_is_told() {
 fn what_a_file_says_twice_or_under_another_name_is_told() {
     let (_folder, path) =
         file(r#"{"mcpServers": {"a": {"command": "CANARY"}, "a": {"command": "c"}}, "servers": {"b": {}}}"#);
-    let checked = judge(read(&path).unwrap(), &NoSecrets);
+    let checked = judge(read(&path).unwrap(), &NoSecrets, LEASE);
     assert_eq!(
         checked.lines,
         ["warning: mcpServers.a: stands here more than once; only the last one counts"]
     );
     let (_folder, path) = file(r#"{"servers": {"b": {}}}"#);
-    let checked = judge(read(&path).unwrap(), &NoSecrets);
+    let checked = judge(read(&path).unwrap(), &NoSecrets, LEASE);
     assert!(
         checked.lines.len() == 1 && checked.lines[0].starts_with("warning: servers: is not read"),
         "{checked:?}"

@@ -42,7 +42,7 @@ fn the_global_limit_holds_and_frees() {
     queue.offer(found(2, "b"), now());
     let first = queue.take(&limits).unwrap();
     assert_eq!(queue.take(&limits), None);
-    queue.done(&first, None);
+    queue.done(&first, now());
     assert_eq!(queue.take(&limits), Some(found(2, "b")));
 }
 
@@ -53,20 +53,96 @@ fn a_known_item_is_not_taken_twice() {
     assert!(!queue.offer(found(1, "a"), now()));
     let running = queue.take(&Limits::default()).unwrap();
     assert!(!queue.offer(found(1, "a"), now()));
-    queue.done(&running, None);
-    assert!(queue.offer(found(1, "a"), now()));
+    queue.done(&running, now());
+    assert!(!queue.offer(found(1, "a"), now()), "the index may still show what led to the run that is over");
+    let again = running.next(1, Due { lane: Lane::Poll, at: Timestamp::from_millis(2) });
+    assert!(queue.offer(again, now()), "and what is due since then is news");
 }
 
 #[test]
-fn a_refused_item_is_left_alone_for_a_while() {
+fn what_led_to_a_claim_is_left_alone_for_a_while() {
     let mut queue = Queue::default();
     queue.offer(found(1, "a"), now());
     let running = queue.take(&Limits::default()).unwrap();
-    let later = now() + std::time::Duration::from_secs(5);
-    queue.done(&running, Some(later));
+    queue.done(&running, now());
+    let over = now() + STALE_FOR;
     assert!(!queue.offer(found(1, "a"), now()));
-    queue.prune(later);
-    assert!(queue.offer(found(1, "a"), later));
+    queue.look_again(now());
+    assert!(!queue.offer(found(1, "a"), now()), "also by the next look");
+    queue.look_again(over);
+    assert!(queue.offer(found(1, "a"), over), "a lease may have ended meanwhile");
+}
+
+#[test]
+fn a_cancel_does_not_wait_for_the_poll_that_it_fenced() {
+    let mut queue = Queue::default();
+    queue.offer(found(1, "a"), now());
+    queue.take(&Limits::default()).unwrap();
+    let cancel = Found::new(0, Lane::Cancel, hint(1, "a"));
+    assert!(queue.offer(cancel.clone(), now()));
+    assert_eq!(queue.take(&Limits::default()), Some(cancel));
+}
+
+#[test]
+fn what_is_due_later_waits_for_its_time() {
+    let mut queue = Queue::default();
+    let later = now() + Duration::from_secs(3);
+    let item = Found::new(1, Lane::Poll, Hint { due_at: later, ..hint(7, "a") });
+    assert!(queue.offer(item.clone(), now()));
+    assert_eq!((queue.is_empty(), queue.nearest()), (true, Some(later)));
+    queue.ripen(now());
+    assert_eq!(queue.take(&Limits::default()), None);
+    queue.ripen(later);
+    assert_eq!(queue.nearest(), None);
+    assert_eq!(queue.take(&Limits::default()), Some(item));
+}
+
+#[test]
+fn the_newest_due_time_of_an_item_stands() {
+    let mut queue = Queue::default();
+    let at = |seconds| now() + Duration::from_secs(seconds);
+    let item = |seconds| Found::new(1, Lane::Poll, Hint { due_at: at(seconds), ..hint(7, "a") });
+    queue.offer(item(3), now());
+    queue.offer(item(9), now());
+    assert_eq!(queue.nearest(), Some(at(9)));
+    queue.offer(item(4), now());
+    assert_eq!(queue.nearest(), Some(at(4)));
+    queue.forget(item(4).key());
+    assert_eq!(queue.nearest(), None);
+    queue.ripen(at(60));
+    assert!(queue.is_empty());
+}
+
+#[test]
+fn of_too_many_that_wait_for_their_time_the_last_are_left_in_the_index() {
+    let mut queue = Queue::default();
+    let at = |number: u64| Timestamp::from_millis(now().as_millis() + number);
+    let total = u64::try_from(LATER).unwrap() + 2;
+    // The latest first, as a shard of its own may bring them.
+    for number in (1..=total).rev() {
+        queue.offer(Found::new(1, Lane::Poll, Hint { due_at: at(number), ..hint(number, "a") }), now());
+    }
+    assert_eq!((queue.nearest(), queue.forgotten()), (Some(at(1)), Some(at(total - 1))));
+    queue.look_again(now());
+    assert_eq!(queue.forgotten(), None);
+}
+
+#[test]
+fn there_is_room_again_when_a_servers_line_is_short() {
+    let limits = Limits { at_once: 1000, at_once_per_server: 1000, ..Limits::default() };
+    let mut queue = Queue::default();
+    let total = u64::try_from(PER_SERVER).unwrap() + 1;
+    for number in 0..total {
+        queue.offer(found(number, "many"), now());
+    }
+    let few = Limits { at_once_per_server: 8, ..limits.clone() };
+    assert!(!queue.is_hungry(&few), "the line is as long as it may be");
+    for _ in 0..PER_SERVER - 8 {
+        queue.take(&limits).unwrap();
+    }
+    assert!(queue.is_hungry(&few));
+    queue.look_again(now());
+    assert!(!queue.is_hungry(&few), "nobody was turned away since");
 }
 
 #[test]
