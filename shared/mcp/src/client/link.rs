@@ -30,6 +30,8 @@ pub(super) struct Link<'a> {
     target: &'a Target,
     sent: Arc<AtomicBool>,
     way: Way,
+    /// Longest wait for the answer to a probe.
+    patience: Duration,
 }
 
 enum Way {
@@ -51,7 +53,7 @@ impl<'a> Link<'a> {
             Asked::Http => found(client, target, limit, &sent).await?,
             Asked::Events => enter(client, target, Era::Events, &sent).await?,
         };
-        Ok(Self { client, target, sent, way })
+        Ok(Self { client, target, sent, way, patience: patience(limit) })
     }
 
     /// Whether it is the revision without sessions.
@@ -62,11 +64,10 @@ impl<'a> Link<'a> {
     /// What the peer says that it can do. One that will not say it is taken to have nothing out of the ordinary: its tools can
     /// be listed and called all the same.
     pub(super) async fn capabilities(&mut self) -> Option<Value> {
-        let Client { wire, ids, .. } = self.client;
         match &mut self.way {
             Way::Session(session) => session.capabilities(),
             Way::Stateless(found @ Some(_)) => found.take(),
-            Way::Stateless(None) => match stateless::probe(wire, ids, self.target).await {
+            Way::Stateless(None) => match probe(self.client, self.target, self.patience).await {
                 Ok(Probe::Stateless(found)) => found,
                 Ok(Probe::Older) => None,
                 Err(failure) => {
@@ -164,7 +165,7 @@ async fn discover(
     limit: Duration,
     sent: &Arc<AtomicBool>,
 ) -> Result<(Era, Way), Failure> {
-    if let Probe::Stateless(found) = probe(client, target, limit).await? {
+    if let Probe::Stateless(found) = probe(client, target, patience(limit)).await? {
         return Ok((Era::Stateless, Way::Stateless(found)));
     }
     let refused = match enter(client, target, Era::Session, sent).await {
@@ -182,7 +183,12 @@ async fn discover(
 }
 
 /// Probes the peer. A probe without an answer counts as no: an old server may never answer what it does not know.
-async fn probe(client: &Client, target: &Target, limit: Duration) -> Result<Probe, Failure> {
+async fn probe(client: &Client, target: &Target, patience: Duration) -> Result<Probe, Failure> {
     let asked = stateless::probe(&client.wire, &client.ids, target);
-    timeout(PROBE_LIMIT.min(limit / 3), asked).await.unwrap_or(Ok(Probe::Older))
+    timeout(patience, asked).await.unwrap_or(Ok(Probe::Older))
+}
+
+/// How much of `limit` a probe may take.
+fn patience(limit: Duration) -> Duration {
+    PROBE_LIMIT.min(limit / 3)
 }

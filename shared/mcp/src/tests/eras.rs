@@ -261,6 +261,22 @@ async fn a_probe_that_is_never_answered_leaves_time_for_the_handshake() {
     assert_eq!(result["isError"], false);
 }
 
+/// What a server can do is asked for beside its list: its silence costs the list nothing but time.
+#[tokio::test]
+async fn a_server_that_does_not_say_what_it_can_do_lists_its_tools_all_the_same() {
+    let host = Host::scripted(|seen| async move {
+        match seen.what().as_str() {
+            "tools/list" => result(&seen.message, json!({"tools": []})),
+            _ => std::future::pending().await,
+        }
+    })
+    .await;
+    let server = http(&host.url);
+    let listed = knowing(&server, Era::Stateless).list_tools(&server, Duration::from_secs(3)).await;
+    assert_eq!(listed.expect("a list").tasks, None);
+    assert_eq!(host.asked(), ["server/discover", "tools/list"]);
+}
+
 #[tokio::test]
 async fn a_refused_probe_that_lists_the_stateless_revision_is_an_answer() {
     for (supported, count) in
