@@ -1,6 +1,6 @@
 //! Submissions with an `Idempotency-Key`: one task, however often and however closely they are repeated.
 
-use pudu_app::drivers::MCP_TASKS;
+use pudu_app::drivers::{CORE_TASKS, MCP_TASKS};
 use pudu_app::tools::Submitted;
 use pudu_domain::task::{Command, Intent, intend};
 
@@ -75,15 +75,18 @@ async fn a_repeated_call_that_may_bring_no_task_waits_for_the_first() {
     submitted(&other, "k", json!({"title": "x"})).await;
     let repeatable = other.row().spec.repeatable;
 
-    let desk = Desk::new(long(), |_: Call<'_>| Fate::Pass).await;
-    let settle = desk.wiring.settle();
-    let now = desk.clock.now();
-    let key = fixture::task_key(&fixture::thread("t"), now, 1);
-    let intent = Intent { driver: MCP_TASKS.into(), repeatable, ..fixture::wanted(&key) };
-    let first = intend(intent, fixture::lease("gateway", now), now);
-    settle.tasks.commit(&first).await.unwrap();
-    let again = desk.submit_on(with_key("k"), json!({"title": "x"})).await;
-    assert!(matches!(again, Err(InvokeError::UnderWay)), "{again:?}");
-    settle.held(first.task, &first.spec.unwrap(), Command::RecordAnswered).await.unwrap();
-    assert_ne!(submitted(&desk, "k", json!({"title": "x"})).await.task_id, key.id.as_str());
+    for driver in [MCP_TASKS, CORE_TASKS] {
+        let desk = Desk::new(long(), |_: Call<'_>| Fate::Pass).await;
+        let settle = desk.wiring.settle();
+        let now = desk.clock.now();
+        let key = fixture::task_key(&fixture::thread("t"), now, 1);
+        let intent =
+            Intent { driver: driver.into(), repeatable: repeatable.clone(), ..fixture::wanted(&key) };
+        let first = intend(intent, fixture::lease("gateway", now), now);
+        settle.tasks.commit(&first).await.unwrap();
+        let again = desk.submit_on(with_key("k"), json!({"title": "x"})).await;
+        assert!(matches!(again, Err(InvokeError::UnderWay)), "{again:?}");
+        settle.held(first.task, &first.spec.unwrap(), Command::RecordAnswered).await.unwrap();
+        assert_ne!(submitted(&desk, "k", json!({"title": "x"})).await.task_id, key.id.as_str());
+    }
 }

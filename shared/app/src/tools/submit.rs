@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 use std::time::Duration;
 
 use super::{InvokeError, Invoked, Terms, Tools, storable};
-use crate::drivers::MCP_TASKS;
+use crate::drivers::ORDINARY_TOOLS;
 use crate::ports::{
     Caller, Cancelled, Committed, DriverError, StoreError, Submission, SubmitError, Submits,
     Submitted as Taken, TaskDriver,
@@ -161,7 +161,7 @@ impl Tools {
     async fn submitted_before(&self, key: &TaskKey) -> Result<Option<Submitted>, InvokeError> {
         let Some(task) = self.settle.tasks.load(key).await? else { return Ok(None) };
         let Some(spec) = self.settle.tasks.spec(&task).await? else { return Ok(None) };
-        if matches!(task.state, State::Intent { .. }) && spec.driver == MCP_TASKS {
+        if matches!(task.state, State::Intent { .. }) && spec.driver != ORDINARY_TOOLS {
             return Err(InvokeError::UnderWay);
         }
         Ok(Some(Submitted::of(&task, &spec)))
