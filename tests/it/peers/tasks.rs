@@ -99,6 +99,33 @@ async fn a_background_task_is_cancelled(world: &World) {
     world.nothing_is_pending().await;
 }
 
+async fn a_question_is_answered(world: &World) {
+    for (thread, answer, expected) in [
+        ("t1", json!({"action": "accept", "content": {"year": 2026}}), json!(2026)),
+        ("t2", json!({"action": "decline"}), Value::Null),
+    ] {
+        let id = submitted(world, thread, "peer_interview", &json!({"topic": "deer"})).await;
+        let task = polled_until(world, thread, &id, "input_required").await;
+        let asked = task["input_required"].as_object().unwrap();
+        let (key, request) = asked.iter().next().unwrap();
+        assert_eq!(request["params"]["message"], "Which year of deer?");
+        let path = format!("/api/threads/{thread}/mcp-tasks/{id}/input");
+        let give = async |answer: &Value| {
+            let input = json!({"input": {key.as_str(): answer}});
+            world.call(Method::POST, &path, Some(&input)).await
+        };
+        let wrong = json!({"action": "accept", "content": {"year": "soon"}});
+        assert!(give(&wrong).await.refused(422).contains("year"));
+        give(&answer).await.expect(200);
+        give(&answer).await.refused(409);
+        let task = polled_until(world, thread, &id, "completed").await;
+        let action = &answer["action"];
+        let result = json!({"topic": "deer", "action": action, "year": expected});
+        assert_eq!(task["result"]["structuredContent"], result, "{task}");
+        assert_eq!(told(world, thread).await.last().unwrap(), "completed");
+    }
+}
+
 async fn core_tasks_live_in_their_threads_session(world: &World) {
     let tool = "peer_simulate-research-query";
     assert_eq!(becomes_task(world, tool).await, "always");
@@ -161,6 +188,10 @@ peers! {
     fastmcp_cancels: "FastMCP with background tasks, cancelled" => async {
         let (_peer, world) = fastmcp().await;
         a_background_task_is_cancelled(&world).await;
+    };
+    fastmcp_asks: "FastMCP with background tasks, which ask" => async {
+        let (_peer, world) = fastmcp().await;
+        a_question_is_answered(&world).await;
     };
     core_tasks_over_stdio: "server-everything's tasks over stdio" => async {
         core_tasks_live_in_their_threads_session(&knowing(stdio(&["everything", "stdio"])).await).await;
