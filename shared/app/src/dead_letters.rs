@@ -8,7 +8,8 @@ use pudu_domain::note::{Command, Rejected, State, decide};
 use pudu_domain::{Lane, Note, Policy, Timestamp};
 
 use crate::chain::Chain;
-use crate::ports::{Clock, Committed, DueIndex, Hint, ItemKey, NoteKey, NoteStore, SHARDS, StoreError};
+use crate::ports::{Clock, Committed, DueIndex, Hint, ItemKey, NoteKey, NoteStore, SHARDS, StoreError, Wake};
+use crate::wakeups::Wakeups;
 
 /// Later than any due time of ours: both lanes are read whole.
 const FAR: Timestamp = Timestamp::from_millis(u64::MAX / 1_000_000);
@@ -43,6 +44,8 @@ pub struct DeadLetters {
     pub clock: Arc<dyn Clock>,
     /// The numbers.
     pub policy: Policy,
+    /// How the notifier hears of a letter that is pending again.
+    pub wakeups: Wakeups,
 }
 
 impl DeadLetters {
@@ -82,6 +85,8 @@ impl DeadLetters {
             };
             if done {
                 tracing::info!(task.id = %key.task.id, version = key.version, "a dead letter is tried again");
+                let woken = Wake::of_event(key.task.clone(), key.version, self.clock.now());
+                self.wakeups.wake(vec![woken]).await;
                 return Ok(change.note);
             }
         }

@@ -195,6 +195,7 @@ impl Wiring {
             notes: Arc::clone(&self.ports.notes),
             clock: Arc::clone(&self.ports.clock),
             policy: self.policy.clone(),
+            wakeups: self.wakeups(),
         }
     }
 }

@@ -3,13 +3,15 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use pudu_app::dead_letters::{DeadLetters, ReplayError};
 use pudu_app::deadline::Deadline;
 use pudu_app::framing;
 use pudu_app::limits::Limits;
 use pudu_app::ports::{
-    Clock, Committed, ItemKey, Launch, LaunchError, NoteKey, NoteStore, RunLauncher, RunStatus, TaskStore,
-    ThreadStore, ToldEvent,
+    Background, Clock, Committed, ItemKey, Launch, LaunchError, NoteKey, NoteStore, RunLauncher, RunStatus,
+    TaskStore, ThreadStore, ToldEvent, Wake,
 };
+use pudu_app::wakeups::Wakeups;
 use pudu_app::worker::{Notifier, Ran, Work};
 use pudu_domain::note::State;
 use pudu_domain::task::{Command, Context, Delivery, Intent, decide, intend};
@@ -23,6 +25,7 @@ use crate::random::SeededRandom;
 use crate::runs::FakeRuns;
 use crate::table::FakeTable;
 use crate::trace::Trace;
+use crate::waker::FakeWaker;
 
 fn key() -> TaskKey {
     task_key(&thread("t1"), EPOCH, 1)
@@ -288,6 +291,35 @@ async fn no_run_is_started_in_a_thread_that_is_going_or_gone() {
     let note = stage.tick(1).await;
     assert_eq!((note.state, note.attempts), (State::Dead, 1));
     assert_eq!(stage.runs.runs(), []);
+}
+
+/// The notifier hears of it at once; a waker that is down costs it only that.
+#[tokio::test(start_paused = true)]
+async fn a_dead_letter_that_is_replayed_wakes_the_notifier() {
+    let stage = Stage::asking(Delivery::Run).await;
+    stage.runs.delete(&key().thread);
+    assert_eq!(stage.tick(1).await.state, State::Dead);
+    let (store, waker) =
+        (Arc::new(stage.table.store(Arc::new(stage.clock), Gate::open())), FakeWaker::default());
+    let clock: Arc<dyn Clock> = Arc::new(stage.clock);
+    let wakeups = Wakeups {
+        beacons: store.clone(),
+        waker: Some(Arc::new(waker.clone())),
+        clock: Arc::clone(&clock),
+        limits: Limits::default(),
+    };
+    let letters = DeadLetters { due: store.clone(), notes: store, clock, policy: Policy::default(), wakeups };
+    let at = NoteKey { task: key(), version: 1 };
+    assert_eq!(letters.list(10).await.unwrap(), [stage.note(1)]);
+    let replayed = letters.replay(&at).await.unwrap();
+    assert_eq!((&replayed, replayed.attempts), (&stage.note(1), 0));
+    let woken = vec![(Background::Notifier, vec![Wake::of_event(key(), 1, stage.clock.now())])];
+    assert_eq!(waker.take(), woken);
+    assert!(matches!(letters.replay(&at).await, Err(ReplayError::NotDead(_))));
+    assert_eq!((waker.take(), letters.list(10).await.unwrap()), (vec![], vec![]));
+    assert_eq!(stage.tick(1).await.state, State::Dead);
+    waker.down(true);
+    assert_eq!(letters.replay(&at).await.unwrap().state, State::Pending);
 }
 
 #[tokio::test(start_paused = true)]
