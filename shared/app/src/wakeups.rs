@@ -1,6 +1,6 @@
 //! Waking whoever works in the background, once something is due for him.
 //!
-//! Best effort: it never fails what was committed before it, and delays it by at most [`PATIENCE`]. A wake-up that is lost
+//! Best effort: it never fails what was committed before it, and delays it by at most `PATIENCE`. A wake-up that is lost
 //! costs at most one period of the schedule.
 
 use std::sync::Arc;

@@ -80,6 +80,17 @@ async fn an_answer_is_sent_at_once_and_the_task_polled_in_the_same_claim() {
     assert_eq!(row.task.durable.generation, generation.next().next(), "the fence and one claim");
 }
 
+/// The table took it and its confirmation was lost: whoever gave it does not hear that somebody else has answered.
+#[tokio::test(start_paused = true)]
+async fn an_answer_whose_confirmation_was_lost_was_given() {
+    let bench = asking(OnAnswer::Takes).await;
+    let gate = bench.gate(first("tasks.commit", Fate::LoseAnswer));
+    let open = wired(bench.clock, &bench.table, &bench.server, &gate);
+    assert!(open.tasks().answer(&bench.key, &json!("2026"), None).await.unwrap().is_some());
+    let second = open.tasks().answer(&bench.key, &json!("2027"), None).await;
+    assert!(second.is_err() && bench.row().answer == Some(json!("2026")), "another one is a second one");
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_poller_that_died_after_sending_leaves_no_second_answer() {
     let bench = asking(OnAnswer::Takes).await;

@@ -63,16 +63,29 @@ impl Tasks {
             };
             // A question that changes after this was read changes the row as well, and the commit does not apply.
             let question = payload.input_required.as_ref().map(question_digest).unwrap_or_default();
-            let command = Command::GiveAnswer(Given { question, version, input: input.clone() });
+            let command =
+                Command::GiveAnswer(Given { question: question.clone(), version, input: input.clone() });
             let context = Context { spec: &spec, payload: &payload, policy: &self.settle.policy };
             let change = decide(&task, command, self.settle.clock.now(), context)?;
             self.check(&spec, payload.input_required.as_ref(), input)?;
             let Some(change) = change else { return Err(InputError::Busy) };
-            if self.settle.tasks.commit(&change).await? == Committed::Done {
-                return Ok(self.detailed(change.task).await?);
+            match self.settle.tasks.commit(&change).await? {
+                Committed::Done => return Ok(self.detailed(change.task).await?),
+                // What stands may be this very answer, whose confirmation was lost: it was taken, and is not refused as a second.
+                Committed::Unknown if self.stands(key, &question, input).await? => {
+                    return Ok(self.get(key).await?);
+                }
+                _ => {}
             }
         }
         Err(InputError::Busy)
+    }
+
+    /// Whether this answer to this question is the one that waits to be sent.
+    async fn stands(&self, key: &TaskKey, question: &str, input: &Value) -> Result<bool, StoreError> {
+        let task = self.settle.tasks.load(key).await?;
+        let waits = task.and_then(|task| task.answer).is_some_and(|answer| answer.question == question);
+        Ok(waits && self.settle.tasks.answer(key).await?.as_ref() == Some(input))
     }
 
     /// Holds the answer to what the driver says of the question. A schema that is itself not valid, or too much to check,
