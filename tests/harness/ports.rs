@@ -8,7 +8,7 @@ use pudu_app::configs::TableSource;
 use pudu_app::drivers::Drivers;
 use pudu_app::known::Known;
 use pudu_app::limits::Limits;
-use pudu_app::ports::{McpClient, TaskDriver, TaskProtocol, Vault};
+use pudu_app::ports::{McpClient, TaskDriver, TaskProtocol, Vault, Waker};
 use pudu_app::wiring::{Ports, Wiring};
 use pudu_config::NoSecrets;
 use pudu_domain::Policy;
@@ -55,13 +55,38 @@ pub fn wired_speaking(
     compose(clock, table, server, gate, (server.client_with(tasks), Arc::new(NoSecrets), 1))
 }
 
+/// The same, of a process with nonces of its own that lingers as in the cloud and wakes others by `waker`.
+pub fn wired_waking(
+    seed: u64,
+    clock: VirtualClock,
+    table: &FakeTable,
+    server: &FakeServer,
+    gate: &Gate,
+    waker: Arc<dyn Waker>,
+) -> Wiring {
+    let ports = ports(clock, table, server, gate, (server.client(), Arc::new(NoSecrets), seed));
+    let ports = Ports { waker: Some(waker), ..ports };
+    Wiring::new(ports, Policy::default(), Limits::default(), "it".to_owned())
+}
+
 fn compose(
     clock: VirtualClock,
     table: &FakeTable,
     server: &FakeServer,
     gate: &Gate,
-    (client, secrets, seed): (FakeClient, Arc<dyn Vault>, u64),
+    rest: (FakeClient, Arc<dyn Vault>, u64),
 ) -> Wiring {
+    let limits = Limits { linger: Duration::ZERO, ..Limits::default() };
+    Wiring::new(ports(clock, table, server, gate, rest), Policy::default(), limits, "it".to_owned())
+}
+
+fn ports(
+    clock: VirtualClock,
+    table: &FakeTable,
+    server: &FakeServer,
+    gate: &Gate,
+    (client, secrets, seed): (FakeClient, Arc<dyn Vault>, u64),
+) -> Ports {
     let store = Arc::new(table.store(Arc::new(clock), gate.clone()));
     let (keys, random) = (Arc::new(FixedKeys), Arc::new(SeededRandom::new(seed)));
     let mcp = Known::new(Arc::new(client), store.clone(), ListChanges::default(), Arc::new(clock));
@@ -72,7 +97,7 @@ fn compose(
         Arc::new(CoreTasks::new(speaks, Arc::new(NoSecrets))),
     ];
     let drivers = drivers.map(|driver| -> Arc<dyn TaskDriver> { Arc::new(Gated::new(driver, gate.clone())) });
-    let ports = Ports {
+    Ports {
         tasks: store.clone(),
         notes: store.clone(),
         threads: store.clone(),
@@ -87,7 +112,5 @@ fn compose(
         launcher: None,
         clock: Arc::new(clock),
         random,
-    };
-    let limits = Limits { linger: Duration::ZERO, ..Limits::default() };
-    Wiring::new(ports, Policy::default(), limits, "it".to_owned())
+    }
 }

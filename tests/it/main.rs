@@ -28,3 +28,4 @@ mod submit;
 mod tidy;
 mod units;
 mod variables;
+mod wake;

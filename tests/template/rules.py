@@ -40,6 +40,7 @@ NUMBERS = {
     "PUDU_TRACKING_DEGRADED_AFTER_ERRORS": "TrackingDegradedAfterErrors",
     "PUDU_MAX_RESULT_BYTES": "MaxResultBytes",
     "PUDU_RESULT_PREVIEW_MAX_CHARS": "ResultPreviewMaxChars",
+    "PUDU_CANCEL_DEADLINE_SECONDS": "CancelDeadlineSeconds",
     "PUDU_RETENTION_DAYS": "RetentionDays",
     "PUDU_MAX_CONCURRENT_POLLS": "MaxConcurrentPolls",
     "PUDU_MAX_CONCURRENT_POLLS_PER_SERVER": "MaxConcurrentPollsPerServer",

@@ -85,6 +85,9 @@ async fn start(args: &RunArgs) -> anyhow::Result<Started> {
     plan.config_file.clone_from(&config_file);
     let house = Arc::new(House::new(plan)?);
     house.create_table().await?;
+    if alone {
+        house.table.lower_beacons().await?;
+    }
 
     let example = Example::open(&folder.example(), Arc::new(SystemClock), Arc::new(OsRandom))?;
     let example_at = example_listener.local_addr()?;

@@ -12,6 +12,19 @@ use crate::row::{FORMAT, attr, number};
 use crate::table::{Table, Updated};
 use crate::write::{Update, When};
 
+impl Table {
+    /// Lowers every beacon, whoever raised it: for the only process that has this table, when it starts. One that was killed
+    /// left its own up, and it would be waited for.
+    pub async fn lower_beacons(&self) -> Result<(), StoreError> {
+        for function in Background::ALL {
+            if let Some(awake) = self.look(function).await?.awake {
+                self.lower(function, &awake.holder).await?;
+            }
+        }
+        Ok(())
+    }
+}
+
 #[async_trait]
 impl Beacons for Table {
     async fn raise(

@@ -34,7 +34,7 @@ pub const POLLER_FUNCTION: &str = "PUDU_POLLER_FUNCTION";
 pub const NOTIFIER_FUNCTION: &str = "PUDU_NOTIFIER_FUNCTION";
 
 /// Every name of ours that a function reads.
-pub const NAMES: [&str; 19] = [
+pub const NAMES: [&str; 20] = [
     TABLE,
     LOG,
     SEAL_KMS_KEY,
@@ -51,6 +51,7 @@ pub const NAMES: [&str; 19] = [
     DEGRADED_AFTER_ERRORS,
     MAX_RESULT_BYTES,
     RESULT_PREVIEW_CHARS,
+    CANCEL_DEADLINE_SECONDS,
     RETENTION_DAYS,
     MAX_CONCURRENT_POLLS,
     MAX_CONCURRENT_PER_SERVER,

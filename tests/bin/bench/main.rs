@@ -14,6 +14,7 @@ mod drain;
 mod growth;
 mod lateness;
 mod life;
+mod minute;
 mod row;
 mod start;
 mod still;
@@ -64,6 +65,9 @@ fn main() -> anyhow::Result<()> {
     if matches!(arguments.name, Name::Cost) {
         // It has a runtime of its own, whose time is virtual.
         return cost::run(&mut out);
+    }
+    if matches!(arguments.name, Name::Units) {
+        minute::run(&mut out)?;
     }
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(async {

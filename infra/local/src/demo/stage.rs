@@ -62,6 +62,7 @@ impl Stage {
         };
         let house = Arc::new(House::new(plan)?);
         house.create_table().await?;
+        house.table.lower_beacons().await?;
         let current = house.wiring.configs.current().await?;
         if current.servers.keys().any(|name| name != SERVER) {
             bail!(

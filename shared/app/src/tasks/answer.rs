@@ -70,9 +70,13 @@ impl Tasks {
             self.check(&spec, payload.input_required.as_ref(), input)?;
             let Some(change) = change else { return Err(InputError::Busy) };
             match self.settle.tasks.commit(&change).await? {
-                Committed::Done => return Ok(self.detailed(change.task).await?),
+                Committed::Done => {
+                    self.settle.wake(&change.task, false).await;
+                    return Ok(self.detailed(change.task).await?);
+                }
                 // What stands may be this very answer, whose confirmation was lost: it was taken, and is not refused as a second.
                 Committed::Unknown if self.stands(key, &question, input).await? => {
+                    self.settle.wake(&change.task, false).await;
                     return Ok(self.get(key).await?);
                 }
                 _ => {}

@@ -24,6 +24,8 @@ pub const DEGRADED_AFTER_ERRORS: &str = "PUDU_TRACKING_DEGRADED_AFTER_ERRORS";
 pub const MAX_RESULT_BYTES: &str = "PUDU_MAX_RESULT_BYTES";
 /// Characters of a larger result that are kept, 64 to 100000. Default 2000.
 pub const RESULT_PREVIEW_CHARS: &str = "PUDU_RESULT_PREVIEW_MAX_CHARS";
+/// How long a cancel is tried before the task ends without the server's word, in seconds, 10 to 86400. Default 600.
+pub const CANCEL_DEADLINE_SECONDS: &str = "PUDU_CANCEL_DEADLINE_SECONDS";
 /// How long what has ended is kept, in days, 1 to 3650. Default 30.
 pub const RETENTION_DAYS: &str = "PUDU_RETENTION_DAYS";
 /// Items that one process works on at once, 1 to 1024. Default 64.
@@ -71,6 +73,7 @@ impl Numbers {
                 64..=100_000,
                 defaults.result_preview_chars,
             )?,
+            cancel_deadline: seconds(CANCEL_DEADLINE_SECONDS, 10..=86_400, defaults.cancel_deadline)?,
             retention: Duration::from_secs(
                 DAY * number(source, RETENTION_DAYS, 1..=3650, defaults.retention.as_secs() / DAY)?,
             ),
@@ -166,6 +169,7 @@ mod tests {
             (DEGRADED_AFTER_ERRORS, "100"),
             (MAX_RESULT_BYTES, "1024"),
             (RESULT_PREVIEW_CHARS, "64"),
+            (CANCEL_DEADLINE_SECONDS, "10"),
             (RETENTION_DAYS, "3650"),
             (MAX_CONCURRENT_POLLS, "128"),
             (MAX_CONCURRENT_PER_SERVER, "1"),
@@ -179,7 +183,8 @@ mod tests {
             (policy.degraded_after, policy.max_result_bytes, policy.result_preview_chars),
             (100, 1024, 64)
         );
-        assert_eq!(policy.retention, Duration::from_hours(24 * 3650));
+        let (retention, cancel) = (policy.retention, policy.cancel_deadline);
+        assert_eq!((retention.as_secs(), cancel.as_secs()), (DAY * 3650, 10));
         assert_eq!((limits.at_once, limits.at_once_per_server, numbers.warnings.len()), (128, 1, 0));
         assert_eq!(limits.beacon, limits.lease, "nobody counts as awake whose claims are over");
     }
@@ -194,6 +199,7 @@ mod tests {
             (DEGRADED_AFTER_ERRORS, ["0", "101", " 3"]),
             (MAX_RESULT_BYTES, ["1023", "10485761", "64k"]),
             (RESULT_PREVIEW_CHARS, ["63", "100001", "1e3"]),
+            (CANCEL_DEADLINE_SECONDS, ["9", "86401", "10m"]),
             (RETENTION_DAYS, ["0", "3651", "1y"]),
             (MAX_CONCURRENT_POLLS, ["0", "1025", "all"]),
             (MAX_CONCURRENT_PER_SERVER, ["0", "1025", "1,000"]),
