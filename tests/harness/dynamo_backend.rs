@@ -17,8 +17,8 @@ use aws_smithy_runtime_api::client::runtime_components::RuntimeComponents;
 use aws_smithy_runtime_api::http::StatusCode;
 use aws_smithy_types::body::SdkBody;
 use pudu::engine::{EmbeddedConnector, Engine, Mode, client_over};
-use pudu_app::ports::{Clock, EventLog, NoteKey, NoteStore, Random, TaskStore};
-use pudu_domain::TaskKey;
+use pudu_app::ports::{Clock, EventLog, NoteKey, NoteStore, Random, TaskStore, ThreadStore};
+use pudu_domain::{TaskKey, ThreadKey};
 use pudu_dynamo::Table;
 use pudu_testkit::gate::Broken;
 use pudu_testkit::sim::{Backend, Seen, Stores};
@@ -63,9 +63,14 @@ impl Backend for DynamoBackend {
         }
     }
 
-    async fn seen(&self, tasks: &[TaskKey]) -> Result<Seen, String> {
+    async fn seen(&self, tasks: &[TaskKey], threads: &[ThreadKey]) -> Result<Seen, String> {
         let mut seen = Seen { delivered: BTreeMap::new(), ..Seen::default() };
         let failed = |error: pudu_app::ports::StoreError| format!("{}", pudu_app::chain::Chain(&error));
+        for key in threads {
+            seen.threads.extend(ThreadStore::load(&self.open, key).await.map_err(failed)?);
+            let events = self.open.events(key, 1000).await.map_err(failed)?;
+            seen.delivered.insert(key.clone(), events);
+        }
         for key in tasks {
             let Some(task) = TaskStore::load(&self.open, key).await.map_err(failed)? else { continue };
             let spec = self.open.spec(&task).await.map_err(failed)?.ok_or("a task without its spec")?;
@@ -74,8 +79,6 @@ impl Backend for DynamoBackend {
                 seen.notes.push(note.map_err(failed)?.ok_or("an event without its note")?);
             }
             let payload = self.open.payload(key).await.map_err(failed)?;
-            let events = self.open.events(&key.thread, 1000).await.map_err(failed)?;
-            seen.delivered.insert(key.thread.clone(), events);
             let answer = self.open.answer(key).await.map_err(failed)?;
             seen.tasks.push(StoredTask { task, spec, payload, answer });
         }

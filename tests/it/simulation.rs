@@ -10,13 +10,13 @@ fn simulated(seed: u64) -> Outcome {
 #[test]
 fn the_promises_hold_on_the_real_stores() {
     let mut seen = (0, 0, 0);
-    for seed in 0..8 {
+    for seed in 0..5 {
         let outcome = simulated(seed);
         assert_eq!(outcome.violations, [], "seed {seed}");
         seen = (seen.0 + outcome.remote_tasks, seen.1 + outcome.events, seen.2 + outcome.crashes);
     }
     // A world in which nothing happens keeps every promise.
-    assert!(seen.0 > 8 && seen.1 > 8 && seen.2 > 8, "{seen:?}");
+    assert!(seen.0 > 5 && seen.1 > 5 && seen.2 > 5, "{seen:?}");
 }
 
 #[test]

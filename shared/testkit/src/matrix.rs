@@ -19,8 +19,25 @@ use crate::mutant::Mutant;
 use crate::sim::Violation;
 use stage::Played;
 
-/// What can befall a process at one of its calls.
-pub const MISHAPS: [Fate; 4] = [Fate::CrashBefore, Fate::CrashAfter, Fate::FailBefore, Fate::LoseAnswer];
+/// What can happen at one call of a process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mishap {
+    /// To the call, or to the process in it.
+    Call(Fate),
+    /// The process's caller hangs up.
+    HangUp,
+}
+
+/// What is tried at every call.
+pub const MISHAPS: [Mishap; 5] = [
+    Mishap::Call(Fate::CrashBefore),
+    Mishap::Call(Fate::CrashAfter),
+    Mishap::Call(Fate::FailBefore),
+    Mishap::Call(Fate::LoseAnswer),
+    Mishap::HangUp,
+];
+/// What is tried a second time, in the fresh processes.
+const AGAIN: [Mishap; 2] = [Mishap::Call(Fate::CrashBefore), Mishap::Call(Fate::CrashAfter)];
 
 /// How much of the matrix is run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,7 +69,7 @@ pub struct Broken {
     /// In which flow.
     pub flow: &'static str,
     /// What befell whom: the number of the call, the call, the mishap.
-    pub mishaps: Vec<(usize, &'static str, Fate)>,
+    pub mishaps: Vec<(usize, &'static str, Mishap)>,
     /// What was broken.
     pub violations: Vec<Violation>,
 }
@@ -87,8 +104,8 @@ impl AddAssign for Size {
 impl fmt::Display for Broken {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.flow)?;
-        for (number, op, fate) in &self.mishaps {
-            write!(f, ", {fate:?} at call {number} {op}")?;
+        for (number, op, mishap) in &self.mishaps {
+            write!(f, ", {mishap:?} at call {number} {op}")?;
         }
         for violation in &self.violations {
             write!(f, "\n  {violation}")?;
@@ -109,14 +126,14 @@ pub fn run(flow: &Flow, depth: Depth, mutant: Option<Mutant>) -> Result<Report, 
     note(&mut report, flow, &[], clean.clone());
     for at in points(&clean, 0..calls, depth) {
         size.points += 1;
-        for fate in MISHAPS {
-            let played = stage::play(flow, &[(at, fate)], mutant)?;
+        for mishap in MISHAPS.into_iter().filter(|mishap| *mishap != Mishap::HangUp || flow.has_a_caller()) {
+            let played = stage::play(flow, &[(at, mishap)], mutant)?;
             size.runs += 1;
-            note(&mut report, flow, &[(at, fate)], played.clone());
-            if depth == Depth::Two && matches!(fate, Fate::CrashBefore | Fate::CrashAfter) {
+            note(&mut report, flow, &[(at, mishap)], played.clone());
+            if depth == Depth::Two && AGAIN.contains(&mishap) {
                 for second in points(&played, at + 1..played.ops.len(), Depth::One) {
-                    for fate_too in [Fate::CrashBefore, Fate::CrashAfter] {
-                        let mishaps = [(at, fate), (second, fate_too)];
+                    for again in AGAIN {
+                        let mishaps = [(at, mishap), (second, again)];
                         size.runs += 1;
                         note(&mut report, flow, &mishaps, stage::play(flow, &mishaps, mutant)?);
                     }
@@ -150,12 +167,12 @@ fn points(played: &Played, range: std::ops::Range<usize>, depth: Depth) -> Vec<u
     range.filter(|at| depth == Depth::EveryCall || !of_a_row(at)).collect()
 }
 
-fn note(report: &mut Report, flow: &Flow, mishaps: &[(usize, Fate)], played: Played) {
+fn note(report: &mut Report, flow: &Flow, mishaps: &[(usize, Mishap)], played: Played) {
     if played.violations.is_empty() {
         return;
     }
     let op = |at: usize| played.ops.get(at).copied().unwrap_or("never made");
-    let mishaps = mishaps.iter().map(|(at, fate)| (*at, op(*at), *fate)).collect();
+    let mishaps = mishaps.iter().map(|(at, mishap)| (*at, op(*at), *mishap)).collect();
     report.broken.push(Broken { flow: flow.name, mishaps, violations: played.violations });
 }
 

@@ -8,9 +8,9 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use pudu_app::ports::{Committed, NoteKey, NoteStore, StoreError, TaskStore};
 use pudu_domain::note::{self, State as NoteState};
-use pudu_domain::task::{Change, State};
+use pudu_domain::task::{Change, Outcome, State};
 use pudu_domain::{
-    Durable, Event, Expect, Lane, Lease, Note, Payload, Task, TaskId, TaskKey, TaskSpec, ThreadKey,
+    Due, Durable, Event, Expect, Lane, Lease, Note, Payload, Task, TaskId, TaskKey, TaskSpec, ThreadKey,
 };
 use serde_json::Value;
 
@@ -32,6 +32,22 @@ pub enum Mutant {
     DecideSkipsWithdrawal,
     /// A submission is sent without its intent having been written.
     DecideSkipsIntent,
+    /// A commit does not see that the row was changed beside it: what was changed is lost.
+    IgnoreWake,
+    /// The commit of a handle is confirmed and not made.
+    ForgetHandle,
+    /// A task that has completed has failed.
+    EndsOtherwise,
+    /// An event is not due for anybody.
+    NoteSkipsDue,
+    /// A task at its end counts an event that was never made.
+    AttentionRunsAhead,
+    /// A task that goes on is put aside.
+    PutsAside,
+    /// The key of a submission is not stored.
+    ForgetKey,
+    /// A thread seems to have no tasks.
+    ListsNothing,
     /// A withdrawn or superseded event is delivered all the same.
     DeliverStale,
     /// A note ends as delivered, and its event is not appended.
@@ -42,7 +58,7 @@ pub enum Mutant {
 
 impl Mutant {
     /// Every mutant.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 18] = [
         Self::IgnoreGeneration,
         Self::IgnoreLeaseEnd,
         Self::ForgetNote,
@@ -50,6 +66,14 @@ impl Mutant {
         Self::DecideSkipsDue,
         Self::DecideSkipsWithdrawal,
         Self::DecideSkipsIntent,
+        Self::IgnoreWake,
+        Self::ForgetHandle,
+        Self::EndsOtherwise,
+        Self::NoteSkipsDue,
+        Self::AttentionRunsAhead,
+        Self::PutsAside,
+        Self::ForgetKey,
+        Self::ListsNothing,
         Self::DeliverStale,
         Self::DeliverNothing,
         Self::LaunchAnew,
@@ -75,6 +99,27 @@ impl Mutant {
             }
             (Self::IgnoreLeaseEnd, Expect::Held { generation, wake }) => {
                 change.expect = Expect::Unchanged { generation: *generation, wake: *wake, leased: true };
+            }
+            (Self::IgnoreWake, Expect::Held { generation, .. }) => {
+                change.expect = Expect::Held { generation: *generation, wake: row.wake };
+            }
+            (Self::EndsOtherwise, _) => {
+                if let State::Ended { outcome: outcome @ Outcome::Completed, .. } = &mut change.task.state {
+                    *outcome = Outcome::Failed;
+                }
+            }
+            (Self::AttentionRunsAhead, _) => {
+                let ended = matches!(change.task.state, State::Ended { .. });
+                change.task.attention.version += u32::from(ended);
+            }
+            (Self::NoteSkipsDue, _) => {
+                if let Some(note) = &mut change.note {
+                    note.note.durable.due = None;
+                }
+            }
+            (Self::PutsAside, Expect::Held { .. }) if matches!(change.task.state, State::Active { .. }) => {
+                change.task.durable.due =
+                    change.task.durable.due.map(|due| Due { lane: Lane::Corrupt, ..due });
             }
             (Self::ForgetNote, _) => change.note = None,
             (Self::DecideSkipsFence, Expect::Unchanged { .. }) => {
@@ -141,6 +186,15 @@ impl TaskStore for MutantTasks {
         if self.mutant == Mutant::DecideSkipsIntent && matches!(change.task.state, State::Intent { .. }) {
             return Ok(Committed::Done);
         }
+        if self.mutant == Mutant::ForgetHandle
+            && change.spec.as_ref().is_some_and(|spec| spec.remote.is_some())
+        {
+            return Ok(Committed::Done);
+        }
+        if let (Mutant::ForgetKey, Some(spec)) = (self.mutant, &change.spec) {
+            let spec = Some(TaskSpec { repeatable: None, ..spec.clone() });
+            return self.inner.commit(&Change { spec, ..change.clone() }).await;
+        }
         match self.inner.load(&change.task.key).await? {
             Some(stored) => self.inner.commit(&self.mutant.alter(change.clone(), &stored)).await,
             // The intent that was skipped is written with the handle, if its submitter gets that far.
@@ -158,7 +212,8 @@ impl TaskStore for MutantTasks {
         limit: usize,
         before: Option<&TaskId>,
     ) -> Result<Vec<(Task, TaskSpec)>, StoreError> {
-        self.inner.list(thread, limit, before).await
+        let listed = self.inner.list(thread, limit, before).await?;
+        Ok(if self.mutant == Mutant::ListsNothing { Vec::new() } else { listed })
     }
 }
 

@@ -7,8 +7,9 @@
 mod backend;
 mod drift;
 pub(crate) mod invariants;
+pub(crate) mod ops;
 mod script;
-pub(crate) mod story;
+mod story;
 mod workers;
 
 use std::sync::Arc;
@@ -18,7 +19,7 @@ use pudu_domain::{TaskKey, ThreadKey};
 
 pub use backend::{Backend, FakeBackend, Seen, Stores};
 pub use drift::Drift;
-pub use invariants::Violation;
+pub use invariants::{PROMISES, Violation};
 
 use crate::clock::VirtualClock;
 use crate::random::SeededRandom;
@@ -40,6 +41,8 @@ pub struct Settings {
     pub fail: u64,
     /// See `crash`.
     pub slow: u64,
+    /// Spells in which the server or the table fails everybody, at most.
+    pub spells: u64,
     /// How far a worker's clock may be off, in milliseconds, either way.
     pub skew_ms: u64,
 }
@@ -53,6 +56,7 @@ impl Default for Settings {
             crash: 3,
             fail: 15,
             slow: 15,
+            spells: 3,
             skew_ms: 2000,
         }
     }
@@ -90,7 +94,7 @@ pub(crate) struct World<B> {
     pub(crate) backend: B,
     pub(crate) trace: Trace,
     pub(crate) threads: Vec<ThreadKey>,
-    pub(crate) ops: story::Ops,
+    pub(crate) ops: ops::Ops,
     pub(crate) weather: script::Weather,
 }
 
@@ -143,28 +147,40 @@ impl<B: Backend> World<B> {
         trace: Trace,
     ) -> Self {
         let threads = ["a", "b"].map(crate::fixture::thread).to_vec();
-        let (ops, weather) = (story::Ops::default(), script::Weather::rough());
+        let (ops, weather) = (ops::Ops::default(), script::Weather::rough(clock));
         Self { settings, clock, server, backend, trace, threads, ops, weather }
     }
 
     /// The rough time, then the calm one, until nothing is left to do.
     async fn live(self: &Arc<Self>, random: &SeededRandom) -> Result<(), String> {
         self.prepare(random).await?;
+        self.weather.draw(&self.settings, random);
         let background = workers::start(self, random);
         story::play(self, random).await;
         let rest = self.settings.rough.saturating_sub(self.clock.elapsed());
         self.wait(rest).await;
         self.weather.calm();
-        let over = self.clock.elapsed() + self.settings.calm;
-        while self.clock.elapsed() < over && !self.backend.seen(&self.task_keys()).await?.is_quiet() {
-            self.wait(Duration::from_secs(10)).await;
+        // What was submitted to the server that had this one's name for a while goes on when that one is back.
+        for drift in [Drift::Original, Drift::Moved] {
+            story::configure(self, drift, random).await?;
+            let over = self.clock.elapsed() + self.settings.calm;
+            while self.clock.elapsed() < over && !self.is_quiet().await? {
+                self.wait(Duration::from_secs(10)).await;
+            }
+            if self.is_quiet().await? {
+                break;
+            }
         }
         drop(background);
         Ok(())
     }
 
+    async fn is_quiet(&self) -> Result<bool, String> {
+        Ok(self.seen().await?.is_quiet())
+    }
+
     async fn judge(&self) -> Result<Outcome, String> {
-        let seen = self.backend.seen(&self.task_keys()).await?;
+        let seen = self.seen().await?;
         let remote = self.server.tasks();
         Ok(Outcome {
             violations: self.violations(&seen),
@@ -178,12 +194,13 @@ impl<B: Backend> World<B> {
 
     /// Every promise that is broken by what is seen.
     pub(crate) fn violations(&self, seen: &Seen) -> Vec<Violation> {
-        invariants::check(seen, &self.server.tasks(), &self.server.log(), &self.ops.submitted())
+        invariants::check(seen, &self.server.tasks(), &self.server.log(), &self.ops)
     }
 
-    /// The addresses under which anything was submitted.
-    pub(crate) fn task_keys(&self) -> Vec<TaskKey> {
-        self.ops.submitted().values().map(story::Submission::key).collect()
+    /// Everything that is in the table.
+    pub(crate) async fn seen(&self) -> Result<Seen, String> {
+        let tasks: Vec<TaskKey> = self.ops.submitted().values().flat_map(ops::Submission::keys).collect();
+        self.backend.seen(&tasks, &self.threads).await
     }
 
     #[expect(

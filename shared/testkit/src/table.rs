@@ -30,7 +30,8 @@ use serde_json::Value;
 use crate::clock::ManualClock;
 use crate::gate::Gate;
 use crate::lock::lock;
-use index::Index;
+use crate::random::SeededRandom;
+use index::{Index, Lag};
 use rows::Rows;
 
 /// How often an attempt without an answer is repeated before the caller hears of it.
@@ -51,18 +52,21 @@ pub enum Flaw {
     TearsTransactions,
     /// A task at its end stays in the index.
     KeepsEnded,
+    /// The events and notifications of a thread stay when everything else of it goes.
+    ErasesHalf,
     /// A token is replaced whatever its row has become.
     IgnoresGenerations,
 }
 
 impl Flaw {
     /// Every flaw.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::ClaimsLeased,
         Self::SharesHandles,
         Self::DeliversAgain,
         Self::TearsTransactions,
         Self::KeepsEnded,
+        Self::ErasesHalf,
         Self::IgnoresGenerations,
     ];
 }
@@ -133,7 +137,12 @@ impl FakeTable {
 
     /// An empty table whose index is `lag` behind the rows, by `clock`.
     pub fn lagging(clock: Arc<dyn Clock>, lag: Duration) -> Self {
-        Self(Arc::new(Mutex::new(Rows::new(Index::new(clock, lag)))))
+        Self(Arc::new(Mutex::new(Rows::new(Index::new(clock, Lag::Always(lag))))))
+    }
+
+    /// An empty table whose index shows each change at a time of its own, at most `longest` after the row has it.
+    pub fn straggling(clock: Arc<dyn Clock>, random: SeededRandom, longest: Duration) -> Self {
+        Self(Arc::new(Mutex::new(Rows::new(Index::new(clock, Lag::UpTo(longest, random))))))
     }
 
     /// The same table with a flaw, from now on.

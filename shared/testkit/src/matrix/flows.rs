@@ -12,8 +12,16 @@ use crate::sim::Drift;
 pub enum Act {
     /// A gateway submits a task.
     Submit,
+    /// A gateway submits a task, and dies when the server has taken it: an intent is left. Only before a flow.
+    SubmitLost,
+    /// A gateway submits a task for a caller with a key.
+    SubmitKeyed,
+    /// The first submission is repeated, with its key.
+    SubmitAgain,
     /// A gateway is asked to cancel the first task.
     Cancel,
+    /// A gateway is asked to delete the thread.
+    Delete,
     /// A poller's tick.
     Poll,
     /// A notifier's tick.
@@ -34,19 +42,27 @@ pub struct Flow {
     /// How the remote tasks live, in the order of their submission; the last is for all that follow.
     pub plans: Vec<Plan>,
     /// What happened before, undisturbed.
-    pub before: &'static [Act],
+    pub before: Vec<Act>,
     /// The flow itself: each call of it is a point.
-    pub acts: &'static [Act],
-    /// What a caller does whose gateway died.
-    pub after_a_crash: &'static [Act],
+    pub acts: Vec<Act>,
+    /// What callers do who have not heard of their task.
+    pub unheard: Vec<Act>,
+}
+
+impl Flow {
+    /// Whether somebody waits at a gateway who may hang up.
+    pub(super) fn has_a_caller(&self) -> bool {
+        self.acts.iter().any(|act| matches!(act, Act::Submit | Act::SubmitKeyed | Act::SubmitAgain))
+    }
 }
 
 impl Act {
     /// The process's name in traces.
     pub(super) const fn name(&self) -> &'static str {
         match self {
-            Self::Submit => "submitter",
+            Self::Submit | Self::SubmitLost | Self::SubmitKeyed | Self::SubmitAgain => "submitter",
             Self::Cancel => "canceller",
+            Self::Delete => "deleter",
             Self::Poll => "poller",
             Self::Notify => "notifier",
             Self::Configure(_) => "operator",
@@ -60,8 +76,8 @@ const fn secs(seconds: u64) -> Duration {
     Duration::from_secs(seconds)
 }
 
-fn flow(name: &'static str, plan: Plan, before: &'static [Act], acts: &'static [Act]) -> Flow {
-    Flow { name, plans: vec![plan], before, acts, after_a_crash: &[] }
+fn flow(name: &'static str, plan: Plan, before: &[Act], acts: &[Act]) -> Flow {
+    Flow { name, plans: vec![plan], before: before.to_vec(), acts: acts.to_vec(), unheard: Vec::new() }
 }
 
 fn working() -> Plan {
@@ -77,84 +93,132 @@ fn taking_cancels(on_cancel: OnCancel) -> Plan {
     Plan { on_cancel, ..working() }
 }
 
+/// A question that changes after half a minute, and a task that goes on by itself after five.
+fn changing() -> Plan {
+    let first = Question { from: secs(1), until: secs(30), text: "which year?".into() };
+    let second = Question { from: secs(30), until: secs(300), text: "which month?".into() };
+    Plan { questions: vec![first, second], ..Plan::completes_after(secs(400)) }
+}
+
+const LATER: Act = Act::Wait(6);
+
 /// Every flow.
 pub fn flows() -> Vec<Flow> {
-    use Act::{Cancel, Configure, Down, Notify, Poll, Submit, Wait};
-    const LATER: Act = Wait(6);
-    let ended = || Plan::completes_after(secs(3));
-    let mut flows = vec![
+    let mut flows = submissions();
+    flows.extend(polls());
+    flows.extend(cancels());
+    flows.extend(intents());
+    flows.extend(notes());
+    flows.extend(deletions());
+    flows.extend(drifts());
+    flows
+}
+
+fn submissions() -> Vec<Flow> {
+    use Act::{Down, Notify, Poll, Submit, SubmitAgain, SubmitKeyed};
+    vec![
         flow("submit", working(), &[], &[Submit]),
         flow("submit, ended at once", Plan::completes_after(Duration::ZERO), &[], &[Submit]),
         flow("submit, refused", working(), &[Down(true)], &[Submit]),
         flow("submit, id too long", Plan { handle: Some("r".repeat(256)), ..working() }, &[], &[Submit]),
-        flow("a whole life", ended(), &[], &[Submit, LATER, Poll, Notify]),
-        flow("poll, working", working(), &[Submit, LATER], &[Poll]),
-        flow("poll, question", asking(), &[Submit, LATER], &[Poll]),
-        flow("poll, the same question again", asking(), &[Submit, LATER, Poll, Wait(61)], &[Poll]),
-        flow("poll, completed", ended(), &[Submit, LATER], &[Poll]),
-        flow("poll, large result", Plan { result_chars: 70_000, ..ended() }, &[Submit, LATER], &[Poll]),
-        flow("poll, failed", Plan { end: Status::Failed, ..ended() }, &[Submit, LATER], &[Poll]),
-        flow("poll, violation", Plan { nonsense_at: Some(0), ..working() }, &[Submit, LATER], &[Poll]),
+        Flow {
+            plans: vec![working(), Plan { handle: Some("remote-0".into()), ..working() }],
+            ..flow("submit, duplicate handle", working(), &[Submit], &[Submit])
+        },
+        Flow { unheard: vec![SubmitAgain], ..flow("submit with a key", working(), &[], &[SubmitKeyed]) },
+        Flow {
+            unheard: vec![SubmitAgain],
+            ..flow("submit with a key, refused", working(), &[Down(true)], &[SubmitKeyed])
+        },
+        flow("submit with a key, repeated", working(), &[SubmitKeyed], &[SubmitAgain]),
+        flow("a whole life", Plan::completes_after(secs(3)), &[], &[Submit, LATER, Poll, Notify]),
+    ]
+}
+
+fn polls() -> Vec<Flow> {
+    use Act::{Down, Notify, Poll, Submit, Wait};
+    let ended = || Plan::completes_after(secs(3));
+    let before = &[Submit, LATER];
+    vec![
+        flow("poll, working", working(), before, &[Poll]),
+        flow("poll, question", asking(), before, &[Poll]),
+        flow("poll, the same question still", asking(), &[Submit, LATER, Poll, Wait(61)], &[Poll]),
+        flow("poll, another question", changing(), &[Submit, LATER, Poll, Wait(61)], &[Poll]),
+        flow("poll, completed", ended(), before, &[Poll]),
+        flow("poll, large result", Plan { result_chars: 70_000, ..ended() }, before, &[Poll]),
+        flow("poll, failed", Plan { end: Status::Failed, ..ended() }, before, &[Poll]),
+        flow("poll, violation", Plan { nonsense_at: Some(0), ..working() }, before, &[Poll]),
         flow(
             "failures to degraded and back",
             Plan::completes_after(secs(300)),
             &[Submit, Down(true), LATER, Poll, LATER, Poll, Wait(11)],
             &[Poll, Notify, Down(false), Wait(21), Poll, Notify],
         ),
-        flow("cancel", working(), &[Submit, LATER, Poll], &[Cancel, Poll, Notify]),
-        flow("cancel, twice", working(), &[Submit, LATER, Poll], &[Cancel, Cancel, Poll]),
-        flow(
-            "cancel, failing",
-            taking_cancels(OnCancel::Refuses),
-            &[Submit, LATER, Poll],
-            &[Cancel, Poll, Wait(6), Poll],
-        ),
+    ]
+}
+
+fn cancels() -> Vec<Flow> {
+    use Act::{Cancel, Notify, Poll, Submit};
+    let before = &[Submit, LATER, Poll];
+    vec![
+        flow("cancel", working(), before, &[Cancel, Poll, Notify]),
+        flow("cancel, twice", working(), before, &[Cancel, Cancel, Poll]),
+        flow("cancel, failing", taking_cancels(OnCancel::Refuses), before, &[Cancel, Poll, LATER, Poll]),
         flow(
             "cancel, acknowledged",
             taking_cancels(OnCancel::Acknowledges),
-            &[Submit, LATER, Poll],
-            &[Cancel, Poll, Wait(6), Poll],
+            before,
+            &[Cancel, Poll, LATER, Poll],
         ),
-        flow("cancel, of what has ended", ended(), &[Submit, LATER, Poll], &[Cancel, Poll]),
-        flow("notify, delivered", ended(), &[Submit, LATER, Poll], &[Notify]),
-        flow("notify, withdrawn", asking(), &[Submit, LATER, Poll, Wait(300), Poll], &[Notify]),
+        flow("cancel, of what has ended", Plan::completes_after(secs(3)), before, &[Cancel, Poll]),
+    ]
+}
+
+fn intents() -> Vec<Flow> {
+    use Act::{Cancel, Notify, Poll, SubmitLost, Wait};
+    vec![
+        flow("recovery of an intent", working(), &[SubmitLost, Wait(90)], &[Poll, Notify]),
+        flow("cancel of an intent", working(), &[SubmitLost], &[Cancel, Wait(90), Poll, Notify]),
+    ]
+}
+
+fn deletions() -> Vec<Flow> {
+    use Act::{Delete, Notify, Poll, Submit, SubmitLost, Wait};
+    let ended = || Plan::completes_after(secs(3));
+    vec![
+        flow("delete, what works", working(), &[Submit, LATER, Poll], &[Delete, Poll, LATER, Poll]),
+        flow("delete, what asks", asking(), &[Submit, LATER, Poll], &[Delete, Poll, LATER, Poll]),
+        flow("delete, what has ended", ended(), &[Submit, LATER, Poll, Notify], &[Delete, Poll]),
+        flow("delete, an intent", working(), &[SubmitLost], &[Delete, Poll, Wait(90), Poll, LATER, Poll]),
         flow(
-            "notify, superseded",
-            Plan {
-                questions: vec![
-                    Question { from: secs(1), until: secs(30), text: "which year?".into() },
-                    Question { from: secs(30), until: secs(300), text: "which month?".into() },
-                ],
-                ..Plan::completes_after(secs(400))
-            },
-            &[Submit, LATER, Poll, Wait(61), Poll],
-            &[Notify],
+            "delete, what cannot be cancelled",
+            taking_cancels(OnCancel::Refuses),
+            &[Submit, LATER, Poll],
+            &[Delete, Poll, LATER, Poll],
         ),
-        Flow {
-            plans: vec![working(), Plan { handle: Some("remote-0".into()), ..working() }],
-            ..flow("submit, duplicate handle", working(), &[Submit], &[Submit])
-        },
-    ];
-    flows.extend([Drift::Disabled, Drift::Removed, Drift::Moved, Drift::Impatient].map(|drift| {
-        let (name, acts): (_, &'static [Act]) = match drift {
-            Drift::Original => ("config, unchanged", &[Configure(Drift::Original), Poll]),
-            Drift::Disabled => (
-                "config, disabled and back",
-                &[Configure(Drift::Disabled), Poll, Configure(Drift::Original), LATER, Poll],
-            ),
-            Drift::Removed => (
-                "config, removed and back",
-                &[Configure(Drift::Removed), Poll, Configure(Drift::Original), LATER, Poll],
-            ),
-            Drift::Moved => (
-                "config, another identity and back",
-                &[Configure(Drift::Moved), Poll, Configure(Drift::Original), LATER, Poll],
-            ),
-            Drift::Impatient => {
-                ("config, another timeout", &[Configure(Drift::Impatient), Poll, LATER, Poll])
-            }
+    ]
+}
+
+fn notes() -> Vec<Flow> {
+    use Act::{Notify, Poll, Submit, Wait};
+    vec![
+        flow("notify, delivered", Plan::completes_after(secs(3)), &[Submit, LATER, Poll], &[Notify]),
+        flow("notify, withdrawn", asking(), &[Submit, LATER, Poll, Wait(300), Poll], &[Notify]),
+        flow("notify, superseded", changing(), &[Submit, LATER, Poll, Wait(61), Poll], &[Notify]),
+    ]
+}
+
+fn drifts() -> [Flow; 4] {
+    use Act::{Configure, Poll, Submit};
+    Drift::AWAY.map(|drift| {
+        let name = match drift {
+            Drift::Original => "config, unchanged",
+            Drift::Disabled => "config, disabled and back",
+            Drift::Removed => "config, removed and back",
+            Drift::Moved => "config, another identity and back",
+            Drift::Impatient => "config, another timeout and back",
         };
-        flow(name, working(), &[Submit, LATER], acts)
-    }));
-    flows
+        let acts = [Configure(drift), Poll, Configure(Drift::Original), LATER, Poll];
+        flow(name, working(), &[Submit, LATER], &acts)
+    })
 }

@@ -2,6 +2,9 @@
 
 use std::sync::{Arc, Mutex};
 
+use pudu_app::tools::Terms;
+
+use super::Mishap;
 use crate::gate::{Call, Fate, Script};
 use crate::lock::lock;
 
@@ -12,12 +15,18 @@ pub(super) struct Points(Arc<Mutex<State>>);
 #[derive(Debug, Default)]
 struct State {
     ops: Vec<&'static str>,
-    mishaps: Vec<(usize, Fate)>,
+    mishaps: Vec<(usize, Mishap)>,
+    terms: Terms,
 }
 
 impl Points {
-    pub(super) fn with(mishaps: &[(usize, Fate)]) -> Self {
-        Self(Arc::new(Mutex::new(State { ops: Vec::new(), mishaps: mishaps.to_vec() })))
+    pub(super) fn with(mishaps: &[(usize, Mishap)]) -> Self {
+        Self(Arc::new(Mutex::new(State { mishaps: mishaps.to_vec(), ..State::default() })))
+    }
+
+    /// The terms of a caller without a key, who hangs up when it is time.
+    pub(super) fn terms(&self) -> Terms {
+        lock(&self.0).terms.clone()
     }
 
     /// Every call so far.
@@ -32,7 +41,14 @@ impl Points {
             let mut state = lock(&points.0);
             let number = state.ops.len();
             state.ops.push(call.op);
-            state.mishaps.iter().find(|(at, _)| *at == number).map_or(Fate::Pass, |(_, fate)| *fate)
+            match state.mishaps.iter().find(|(at, _)| *at == number) {
+                Some((_, Mishap::Call(fate))) => *fate,
+                Some((_, Mishap::HangUp)) => {
+                    state.terms.gone.cancel();
+                    Fate::Pass
+                }
+                None => Fate::Pass,
+            }
         }
     }
 }

@@ -8,18 +8,19 @@ use pudu_app::ports::{Caller, Clock};
 use pudu_app::tools::Terms;
 use pudu_app::wiring::Wiring;
 use pudu_app::worker::Work;
-use pudu_domain::Timestamp;
+use pudu_domain::{IdempotencyKey, Timestamp};
 use serde_json::{Map, json};
 
+use super::Mishap;
 use super::flows::{Act, Flow};
 use super::points::Points;
 use crate::clock::VirtualClock;
 use crate::fixture::{SERVER, SUBMIT_TOOL};
-use crate::gate::{Fate, Gate, Open, Script};
+use crate::gate::{Call, Fate, Gate, Open, Script};
 use crate::mutant::Mutant;
 use crate::random::SeededRandom;
 use crate::server::{FakeServer, Plan};
-use crate::sim::story::{MARK, Remembering};
+use crate::sim::ops::{MARK, Remembering};
 use crate::sim::{Drift, FakeBackend, Seen, Settings, Violation, World};
 use crate::table::FakeTable;
 use crate::trace::Trace;
@@ -40,7 +41,11 @@ pub(super) struct Played {
 }
 
 /// Plays a flow in a runtime of its own, in virtual time.
-pub(super) fn play(flow: &Flow, mishaps: &[(usize, Fate)], mutant: Option<Mutant>) -> Result<Played, String> {
+pub(super) fn play(
+    flow: &Flow,
+    mishaps: &[(usize, Mishap)],
+    mutant: Option<Mutant>,
+) -> Result<Played, String> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_time()
         .start_paused(true)
@@ -69,23 +74,25 @@ struct Stage {
 impl Stage {
     async fn play(&self, flow: &Flow) -> Result<Played, String> {
         self.world.prepare(&self.random).await?;
-        for act in flow.before {
-            self.act(act, Open).await?;
+        for act in &flow.before {
+            match act {
+                Act::SubmitLost => self.act(act, dies_in_the_submit).await?,
+                _ => self.act(act, Open).await?,
+            };
         }
         let mut alive = true;
-        for act in flow.acts {
+        for act in &flow.acts {
             alive = alive && self.act(act, self.points.script()).await?;
         }
         let during = self.points.ops().len();
         self.world.server.set_down(false);
         self.act(&Act::Configure(Drift::Original), Open).await?;
-        if !alive {
-            for act in flow.after_a_crash {
-                self.act(act, Open).await?;
-            }
+        let unheard = self.world.ops.submitted().values().all(|op| op.told.is_none());
+        for act in flow.unheard.iter().filter(|_| unheard || !alive) {
+            self.act(act, Open).await?;
         }
         let rests = self.rest().await?;
-        let mut violations = self.world.violations(&self.seen().await?);
+        let mut violations = self.world.violations(&self.world.seen().await?);
         if !rests {
             let evidence = format!("it is not at rest after {ROUNDS} rounds");
             violations.push(Violation { promise: "everything comes to rest", evidence });
@@ -98,15 +105,11 @@ impl Stage {
         for _ in 0..ROUNDS {
             self.act(&Act::Poll, self.points.script()).await?;
             self.act(&Act::Notify, self.points.script()).await?;
-            let seen = self.seen().await?;
+            let seen = self.world.seen().await?;
             let Some(next) = next(&seen, self.world.clock.now()) else { return Ok(true) };
             self.world.wait(next).await;
         }
         Ok(false)
-    }
-
-    async fn seen(&self) -> Result<Seen, String> {
-        crate::sim::Backend::seen(&self.world.backend, &self.world.task_keys()).await
     }
 
     /// One act by a process of its own; whether that process lived to its end.
@@ -130,10 +133,19 @@ impl Stage {
                 // An operator whose change fails may try again; here nobody does.
                 let _ = self.wiring(act, gate).configs.import(drift.document()?).await;
             }
-            Act::Submit => self.submit(act, gate).await?,
+            Act::Delete => {
+                let thread = world.threads.first().cloned().ok_or("a world without threads")?;
+                world.ops.unwant(&thread);
+                // Whoever was not told that it goes may ask again; here nobody does.
+                let _ = self.wiring(act, gate).threads().delete(&thread).await;
+            }
+            Act::Submit | Act::SubmitLost | Act::SubmitKeyed | Act::SubmitAgain => {
+                self.submit(act, gate).await?;
+            }
             Act::Cancel => {
                 let Some((number, op)) = world.ops.submitted().pop_first() else { return Ok(()) };
-                let told = self.wiring(act, gate).tasks().cancel(&op.key()).await;
+                let Some(key) = op.key() else { return Ok(()) };
+                let told = self.wiring(act, gate).tasks().cancel(&key).await;
                 world.ops.cancel_answered(number, &told);
             }
             Act::Poll => {
@@ -150,14 +162,24 @@ impl Stage {
 
     async fn submit(&self, act: &Act, gate: &Gate) -> Result<(), String> {
         let world = &self.world;
-        let number = u64::try_from(world.ops.submitted().len()).unwrap_or(0);
+        let number = match act {
+            Act::SubmitAgain => 0,
+            _ => u64::try_from(world.ops.submitted().len()).unwrap_or(0),
+        };
+        let keyed = matches!(act, Act::SubmitKeyed | Act::SubmitAgain);
+        let key = keyed.then(|| IdempotencyKey::parse(format!("key-{number}"))).transpose();
+        let terms = match key.map_err(|error| error.to_string())? {
+            None => self.points.terms(),
+            // Whoever has a key may hang up as well: then the task is kept.
+            key => Terms { key, ..self.points.terms() },
+        };
         let thread = world.threads.first().cloned().ok_or("a world without threads")?;
         let (inner, ops) = (self.random.fork(), world.ops.clone());
-        let ids = Remembering { inner, ops, number, thread: thread.clone() };
+        let ids = Remembering { inner, ops, number, thread: thread.clone(), keyed };
         let arguments = Map::from_iter([(MARK.to_owned(), json!(number))]);
         let tools = world.wiring(act.name(), world.clock, gate, Arc::new(ids)).tools();
         let name = format!("{SERVER}_{SUBMIT_TOOL}");
-        let told = tools.invoke(Caller::of(thread), &name, arguments, Terms::default()).await;
+        let told = tools.invoke(Caller::of(thread), &name, arguments, terms).await;
         world.ops.answered(number, &told);
         Ok(())
     }
@@ -171,11 +193,14 @@ impl Stage {
     }
 }
 
+/// A submitter that the server hears, and nobody else ever does.
+fn dies_in_the_submit(call: Call<'_>) -> Fate {
+    if call.op == "driver.submit" { Fate::CrashAfter } else { Fate::Pass }
+}
+
 /// How long nothing can happen any more; none when nothing ever will.
 fn next(seen: &Seen, now: Timestamp) -> Option<Duration> {
-    let tasks = seen.tasks.iter().map(|row| &row.task.durable);
-    let rows = tasks.chain(seen.notes.iter().map(|note| &note.durable));
-    let wanted = rows.filter(|row| row.due.is_some() || row.lease.is_some()).map(|row| {
+    let wanted = seen.durables().filter(|row| row.due.is_some() || row.lease.is_some()).map(|row| {
         let due = row.due.map_or(now, |due| due.at);
         let free = row.lease.as_ref().map_or(now, |lease| lease.until + Duration::from_millis(1));
         due.max(free).since(now)

@@ -101,6 +101,7 @@ impl Images {
             poll_interval: unit,
             input_required_interval: unit,
             max_backoff: unit * 2,
+            cancel_deadline: unit * 2,
             ..Policy::default()
         };
         let intended = born.spec.clone().unwrap_or_else(|| unreachable!("an intent has a spec"));
@@ -166,6 +167,7 @@ impl Images {
             stale.durable.lease = Some(lease(0, 0, 0));
         }
         stale.cancel = None;
+        stale.answer = None;
         stale.attention = Attention::default();
         stale.tracking = Tracking::default();
         stale.payload = None;
@@ -304,6 +306,7 @@ fn each_moment(task: &mut Task, change: impl Fn(Timestamp) -> Timestamp) {
     }
     if let Some(cancel) = &mut task.cancel {
         apply(&mut cancel.requested_at);
+        apply(&mut cancel.until);
         cancel.next_at.as_mut().map(apply);
     }
 }

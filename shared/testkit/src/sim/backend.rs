@@ -6,7 +6,7 @@ use std::sync::Arc;
 use pudu_app::ports::{
     Beacons, CatalogStore, Clock, ConfigStore, DeliveredEvent, DueIndex, NoteStore, TaskStore, ThreadStore,
 };
-use pudu_domain::{Note, TaskKey, ThreadKey};
+use pudu_domain::{Durable, Note, TaskKey, Thread, ThreadKey};
 
 use crate::gate::Gate;
 use crate::mutant::Mutant;
@@ -37,6 +37,8 @@ pub struct Seen {
     pub tasks: Vec<StoredTask>,
     /// Every notification.
     pub notes: Vec<Note>,
+    /// Every thread.
+    pub threads: Vec<Thread>,
     /// Every delivered event, in the order of delivery.
     pub delivered: BTreeMap<ThreadKey, Vec<DeliveredEvent>>,
     /// Every write to a durable row, in order; empty when the table does not tell.
@@ -49,8 +51,12 @@ pub trait Backend: Send + Sync + 'static {
     fn stores(&self, clock: Arc<dyn Clock>, gate: &Gate) -> Stores;
 
     /// Everything that is in the table; asked outside of every gate.
-    /// `tasks` are the addresses under which anything was submitted, for a table that cannot list its rows.
-    fn seen(&self, tasks: &[TaskKey]) -> impl Future<Output = Result<Seen, String>> + Send;
+    /// `tasks` are the addresses under which anything was submitted, and `threads` where, for a table that cannot list its rows.
+    fn seen(
+        &self,
+        tasks: &[TaskKey],
+        threads: &[ThreadKey],
+    ) -> impl Future<Output = Result<Seen, String>> + Send;
 }
 
 /// The fake table, with or without a mutant before it.
@@ -79,10 +85,11 @@ impl Backend for FakeBackend {
         }
     }
 
-    async fn seen(&self, _: &[TaskKey]) -> Result<Seen, String> {
+    async fn seen(&self, _: &[TaskKey], _: &[ThreadKey]) -> Result<Seen, String> {
         Ok(Seen {
             tasks: self.table.tasks(),
             notes: self.table.notes(),
+            threads: self.table.threads(),
             delivered: self.table.delivered(),
             writes: self.table.writes(),
         })
@@ -92,7 +99,13 @@ impl Backend for FakeBackend {
 impl Seen {
     /// Whether nobody has anything left to do.
     pub(crate) fn is_quiet(&self) -> bool {
-        self.tasks.iter().all(|row| row.task.durable.due.is_none() && row.task.durable.lease.is_none())
-            && self.notes.iter().all(|note| note.durable.due.is_none() && note.durable.lease.is_none())
+        self.durables().all(|row| row.due.is_none() && row.lease.is_none())
+    }
+
+    /// Every durable item.
+    pub(crate) fn durables(&self) -> impl Iterator<Item = &Durable> {
+        let tasks = self.tasks.iter().map(|row| &row.task.durable);
+        let notes = self.notes.iter().map(|note| &note.durable);
+        tasks.chain(notes).chain(self.threads.iter().map(|thread| &thread.durable))
     }
 }

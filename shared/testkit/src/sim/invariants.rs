@@ -5,14 +5,51 @@ use std::fmt;
 
 use pudu_app::ports::{ItemKey, NoteKey};
 use pudu_domain::note::State as NoteState;
-use pudu_domain::task::State;
-use pudu_domain::{Lane, Policy, Status, Task, TaskKey};
+use pudu_domain::task::{Outcome, State};
+use pudu_domain::{Lane, Policy, Status, Task, TaskKey, ThreadKey};
 use serde_json::Value;
 
 use super::backend::Seen;
-use super::story::{MARK, Submission};
+use super::ops::{MARK, Ops, Submission};
 use crate::server::{Asked, RemoteTask, Request};
 use crate::table::{StoredTask, Write, Wrote};
+
+const ENDED_EVENTS: &str = "every event is delivered or ended";
+const NO_TASK_LOST: &str = "no task is lost";
+const NO_CORRUPTION: &str = "no row is corrupt";
+const TOLD_IS_TRACKED: &str = "a task that its caller was told of is tracked";
+const CANCEL_STANDS: &str = "no request to cancel is lost";
+const ONE_KEY_ONE_TASK: &str = "a key stands for one task";
+const LAST_TELLS_END: &str = "the last event tells the end";
+const NO_EVENT_LOST: &str = "no event is lost";
+const ENDS_AS_SAID: &str = "a task ends as its server says";
+const ONCE: &str = "nothing is delivered twice or after a newer version";
+const TRUE_EVENTS: &str = "no event is delivered that was not true";
+const OWNERS_WRITE: &str = "no write by a holder whose lease ended";
+const ONE_HANDLE: &str = "a remote handle belongs to one task";
+const TRACKED: &str = "every remote task is tracked or reported";
+const ENDED_WITH_THREAD: &str = "what a deleted thread had at its server is ended there";
+const GOES_WHOLE: &str = "a deleted thread goes whole";
+
+/// Every promise.
+pub const PROMISES: [&str; 16] = [
+    ENDED_EVENTS,
+    NO_TASK_LOST,
+    NO_CORRUPTION,
+    TOLD_IS_TRACKED,
+    CANCEL_STANDS,
+    ONE_KEY_ONE_TASK,
+    LAST_TELLS_END,
+    NO_EVENT_LOST,
+    ENDS_AS_SAID,
+    ONCE,
+    TRUE_EVENTS,
+    OWNERS_WRITE,
+    ONE_HANDLE,
+    TRACKED,
+    ENDED_WITH_THREAD,
+    GOES_WHOLE,
+];
 
 /// A promise that was broken.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -38,13 +75,9 @@ impl Findings {
 }
 
 /// Every broken promise.
-pub(super) fn check(
-    seen: &Seen,
-    remote: &[RemoteTask],
-    asked: &[Asked],
-    ops: &BTreeMap<u64, Submission>,
-) -> Vec<Violation> {
+pub(super) fn check(seen: &Seen, remote: &[RemoteTask], asked: &[Asked], callers: &Ops) -> Vec<Violation> {
     let mut found = Findings(Vec::new());
+    let (ops, unwanted) = (&callers.submitted(), callers.unwanted());
     let rows: BTreeMap<&TaskKey, &StoredTask> = seen.tasks.iter().map(|row| (&row.task.key, row)).collect();
     for row in &seen.tasks {
         everything_ends(row, &mut found);
@@ -52,18 +85,25 @@ pub(super) fn check(
     }
     for note in &seen.notes {
         if note.state == NoteState::Pending {
-            found.add(
-                "every event is delivered or ended",
-                format!("{} v{} is pending", note.task.id, note.version),
-            );
+            found.add(ENDED_EVENTS, format!("{} v{} is pending", note.task.id, note.version));
         }
     }
     for task in remote {
-        tracked_or_reported(task, &rows, asked, ops, &mut found);
+        match submission_of(task, ops) {
+            None => found.add(TRACKED, format!("{} was submitted by nobody", task.handle)),
+            Some(op) if unwanted.contains(&op.thread) => {
+                gone_with_its_thread(task, op, &rows, asked, &mut found);
+            }
+            Some(op) => {
+                let twins = remote.iter().filter(|other| other.handle == task.handle).count() > 1;
+                tracked_or_reported((task, twins), op, &rows, asked, &mut found);
+            }
+        }
     }
-    for op in ops.values() {
+    for op in ops.values().filter(|op| !unwanted.contains(&op.thread)) {
         what_was_said_stands(op, &rows, &mut found);
     }
+    threads_go_whole(seen, &mut found);
     nothing_is_delivered_twice(seen, &mut found);
     nothing_stale_is_delivered(seen, &mut found);
     only_owners_write(&seen.writes, &mut found);
@@ -75,24 +115,35 @@ fn everything_ends(row: &StoredTask, found: &mut Findings) {
     let task = &row.task;
     if !matches!(task.state, State::Ended { .. }) {
         found.add(
-            "no task is lost",
+            NO_TASK_LOST,
             format!("{} stands at {} with due {:?}", task.key.id, task.state.name(), task.durable.due),
         );
     }
     if task.durable.due.is_some_and(|due| due.lane == Lane::Corrupt) {
-        found.add("no row is corrupt", &task.key.id);
+        found.add(NO_CORRUPTION, &task.key.id);
     }
 }
 
 /// Whoever heard that something was taken is not deceived.
 fn what_was_said_stands(op: &Submission, rows: &BTreeMap<&TaskKey, &StoredTask>, found: &mut Findings) {
-    let row = rows.get(&op.key());
-    if op.taken && row.is_none_or(|row| row.spec.remote.is_none()) {
-        found.add("a task that its caller was told of is tracked", &op.task);
+    let row = op.key().and_then(|key| rows.get(&key));
+    // A repetition may be told of a submission that is still under way, and that comes to nothing: its row says so.
+    if let Some(told) = &op.told
+        && row.is_none_or(|row| row.spec.remote.is_none() && !op.keyed)
+    {
+        found.add(TOLD_IS_TRACKED, told);
     }
     if op.cancel_stands && row.is_none_or(|row| row.task.cancel.is_none()) {
-        found.add("no request to cancel is lost", &op.task);
+        found.add(CANCEL_STANDS, format!("{:?}", op.drawn));
     }
+    if op.told_another || op.keyed && op.keys().filter(|key| rows.contains_key(key)).count() > 1 {
+        found.add(ONE_KEY_ONE_TASK, format!("{:?}", op.drawn));
+    }
+}
+
+/// Whether a thread was told of a task that its server does not have, or may not have.
+fn reported(row: &StoredTask) -> bool {
+    row.task.attention.version > 0
 }
 
 /// The current event of a task at its end stands in its thread.
@@ -112,7 +163,7 @@ fn its_events_are_told(row: &StoredTask, seen: &Seen, found: &mut Findings) {
     match last {
         Some(last) if last.version == version && last.event.status == task.status() => {}
         Some(last) => found.add(
-            "the last event tells the end",
+            LAST_TELLS_END,
             format!(
                 "{} ended {:?} as v{version}, told v{} {:?}",
                 task.key.id,
@@ -121,29 +172,67 @@ fn its_events_are_told(row: &StoredTask, seen: &Seen, found: &mut Findings) {
                 last.event.status
             ),
         ),
-        None => found.add("no event is lost", format!("{} v{version} was never delivered", task.key.id)),
+        None => found.add(NO_EVENT_LOST, format!("{} v{version} was never delivered", task.key.id)),
+    }
+}
+
+/// Whose submission a remote task is.
+fn submission_of<'a>(remote: &RemoteTask, ops: &'a BTreeMap<u64, Submission>) -> Option<&'a Submission> {
+    let number = remote.arguments.get(MARK).and_then(Value::as_u64)?;
+    ops.get(&number)
+}
+
+/// What a thread that was deleted had at a server has ended, or the server was asked to end it. Nobody is left to be told more.
+fn gone_with_its_thread(
+    remote: &RemoteTask,
+    op: &Submission,
+    rows: &BTreeMap<&TaskKey, &StoredTask>,
+    asked: &[Asked],
+    found: &mut Findings,
+) {
+    let here = op.keys().any(|key| rows.contains_key(&key));
+    let seen_to = asked.iter().any(|asked| {
+        let over = asked.answer.is_some_and(Status::is_terminal);
+        asked.handle == remote.handle && (over || asked.what == Request::Cancel)
+    });
+    // A submitter that was gone before it knew the handle leaves an intent, and its end is told to nobody any more.
+    // One that broke the protocol was given up before, and its thread was told.
+    let given_up = remote.plan.nonsense_at.is_some();
+    if !here && !seen_to && !given_up && op.told.is_some() {
+        found.add(ENDED_WITH_THREAD, format!("{} runs on, and its thread is gone", remote.handle));
+    }
+}
+
+/// A deleted thread leaves no row, and no row is without its thread.
+fn threads_go_whole(seen: &Seen, found: &mut Findings) {
+    let there: BTreeSet<&ThreadKey> = seen.threads.iter().map(|thread| &thread.key).collect();
+    for thread in seen.threads.iter().filter(|thread| thread.is_going()) {
+        found.add(GOES_WHOLE, format!("{} is being deleted for ever", thread.key.thread));
+    }
+    let tasks = seen.tasks.iter().map(|row| &row.task.key.thread);
+    let notes = seen.notes.iter().map(|note| &note.task.thread);
+    let events = seen.delivered.iter().filter(|(_, events)| !events.is_empty()).map(|(thread, _)| thread);
+    for thread in tasks.chain(notes).chain(events).filter(|thread| !there.contains(thread)) {
+        found.add(GOES_WHOLE, format!("{} is gone, and a row of it is not", thread.thread));
     }
 }
 
 /// Every remote task is tracked to its end, or undone at the server, or its thread was told that it is not known.
 fn tracked_or_reported(
-    remote: &RemoteTask,
+    (remote, twins): (&RemoteTask, bool),
+    op: &Submission,
     rows: &BTreeMap<&TaskKey, &StoredTask>,
     asked: &[Asked],
-    ops: &BTreeMap<u64, Submission>,
     found: &mut Findings,
 ) {
-    const PROMISE: &str = "every remote task is tracked or reported";
-    let number = remote.arguments.get(MARK).and_then(Value::as_u64);
-    let Some(op) = number.and_then(|number| ops.get(&number)) else {
-        found.add(PROMISE, format!("{} was submitted by nobody", remote.handle));
-        return;
+    let mine: Vec<_> = op.keys().filter_map(|key| rows.get(&key).copied()).collect();
+    if mine.is_empty() {
+        found.add(TRACKED, format!("{} has no row", remote.handle));
+    }
+    let tracks = |row: &StoredTask| {
+        row.spec.remote.as_ref().map(pudu_domain::RemoteTaskId::as_str) == Some(remote.handle.as_str())
     };
-    let Some(row) = rows.get(&op.key()) else {
-        found.add(PROMISE, format!("{} has no row", remote.handle));
-        return;
-    };
-    if row.spec.remote.as_ref().map(pudu_domain::RemoteTaskId::as_str) == Some(remote.handle.as_str()) {
+    if let Some(row) = mine.iter().find(|row| tracks(row)) {
         ended_as_it_did(remote, row, found);
         return;
     }
@@ -151,13 +240,11 @@ fn tracked_or_reported(
         let over = asked.answer.is_some_and(Status::is_terminal);
         asked.handle == remote.handle && asked.what == Request::Cancel && over
     });
-    let shared = rows.values().any(|other| {
-        other.spec.remote.as_ref().map(pudu_domain::RemoteTaskId::as_str) == Some(remote.handle.as_str())
-    });
-    let reported = row.task.attention.version > 0;
-    if !undone && !shared && !reported {
+    // Its submitter was told that another task has its handle, whose thread may be gone by now.
+    let refused = |row: &StoredTask| matches!(row.task.state, State::Ended { outcome: Outcome::Failed, .. });
+    for row in mine.into_iter().filter(|row| !(undone || reported(row) || twins && refused(row))) {
         found.add(
-            PROMISE,
+            TRACKED,
             format!("{} runs at the server, and {} says nothing of it", remote.handle, row.task.key.id),
         );
     }
@@ -168,12 +255,14 @@ fn ended_as_it_did(remote: &RemoteTask, row: &StoredTask, found: &mut Findings) 
     let State::Ended { at, .. } = row.task.state else { return };
     let (here, there) = (row.task.status(), remote.status(at + std::time::Duration::from_secs(86_400)));
     let nonsense = remote.plan.nonsense_at.is_some() && here == Status::Failed;
+    // A cancel that no server confirmed in time ends the task here.
+    let unconfirmed = row.task.cancel.as_ref().is_some_and(|cancel| at >= cancel.until);
+    if unconfirmed && here == Status::Cancelled {
+        return;
+    }
     // Two remote tasks with one handle: the server answers for the first, so the second's plan says nothing.
     if here != there && !nonsense && remote.plan.handle.is_none() {
-        found.add(
-            "a task ends as its server says",
-            format!("{} is {here:?}, {} is {there:?}", row.task.key.id, remote.handle),
-        );
+        found.add(ENDS_AS_SAID, format!("{} is {here:?}, {} is {there:?}", row.task.key.id, remote.handle));
     }
 }
 
@@ -183,10 +272,7 @@ fn nothing_is_delivered_twice(seen: &Seen, found: &mut Findings) {
         for told in events {
             let before = newest.insert(&told.event.task_id, told.version).unwrap_or(0);
             if told.version <= before {
-                found.add(
-                    "nothing is delivered twice or after a newer version",
-                    format!("{} v{} after v{before}", told.event.task_id, told.version),
-                );
+                found.add(ONCE, format!("{} v{} after v{before}", told.event.task_id, told.version));
             }
         }
     }
@@ -229,7 +315,7 @@ fn nothing_stale_is_delivered(seen: &Seen, found: &mut Findings) {
     for key in &delivered {
         // The last claim of a delivered note is the one that delivered it.
         if fresh.get(key) == Some(&false) {
-            found.add("no event is delivered that was not true", format!("{} v{}", key.task.id, key.version));
+            found.add(TRUE_EVENTS, format!("{} v{}", key.task.id, key.version));
         }
     }
 }
@@ -258,7 +344,7 @@ fn only_owners_write(writes: &[Write], found: &mut Findings) {
         };
         if !kept {
             found.add(
-                "no write by a holder whose lease ended",
+                OWNERS_WRITE,
                 format!("{:?} of {:?}: {before:?} became {after:?} at {at:?}", write.kind, write.key),
             );
         }
@@ -271,10 +357,7 @@ fn one_handle_one_task(seen: &Seen, found: &mut Findings) {
         let Some(remote) = &row.spec.remote else { continue };
         let handle = (&row.task.key.thread.user, &row.spec.server, &row.spec.identity, remote);
         if let Some(other) = owners.insert(handle, &row.task.key.id) {
-            found.add(
-                "a remote handle belongs to one task",
-                format!("{other} and {} share {remote}", row.task.key.id),
-            );
+            found.add(ONE_HANDLE, format!("{other} and {} share {remote}", row.task.key.id));
         }
     }
 }

@@ -1,94 +1,24 @@
-//! What callers do: submit, hang up, ask to cancel, ask again.
+//! What callers and operators do: submit, submit again, hang up, ask to cancel, ask again, change the config.
 
-use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use pudu_app::ports::{Caller, Clock, Random};
-use pudu_app::tasks::{CancelError, Detailed};
-use pudu_app::tools::{InvokeError, Invoked, Terms};
-use pudu_domain::{TaskId, TaskKey, ThreadKey, Timestamp};
+use pudu_app::tools::Terms;
+use pudu_app::wiring::Wiring;
+use pudu_domain::{IdempotencyKey, ThreadKey};
 use serde_json::{Map, json};
 use tokio::task::JoinSet;
 
-use super::World;
 use super::backend::Backend;
+use super::ops::{MARK, Remembering, Submission};
+use super::{Drift, World};
 use crate::fixture::{SERVER, SUBMIT_TOOL};
-use crate::lock::lock;
+use crate::gate::{Gate, Open};
 use crate::random::SeededRandom;
 
-/// The argument by which a remote task is found again.
-pub(crate) const MARK: &str = "op";
-
-/// One submission as the harness knows it.
-#[derive(Debug, Clone)]
-pub(crate) struct Submission {
-    pub(crate) thread: ThreadKey,
-    /// The id that it drew; whether a row was ever written is the question.
-    pub(crate) task: TaskId,
-    /// Whether its caller was told that it is tracked.
-    pub(crate) taken: bool,
-    /// Whether somebody was told that the request to cancel it stands.
-    pub(crate) cancel_stands: bool,
-}
-
-impl Submission {
-    /// The address of its task.
-    pub(crate) fn key(&self) -> TaskKey {
-        TaskKey { thread: self.thread.clone(), id: self.task.clone() }
-    }
-}
-
-/// Every submission by its number.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Ops(Arc<Mutex<BTreeMap<u64, Submission>>>);
-
-impl Ops {
-    pub(crate) fn submitted(&self) -> BTreeMap<u64, Submission> {
-        lock(&self.0).clone()
-    }
-
-    fn drew(&self, number: u64, thread: &ThreadKey, task: &TaskId) {
-        let (thread, task) = (thread.clone(), task.clone());
-        lock(&self.0).insert(number, Submission { thread, task, taken: false, cancel_stands: false });
-    }
-
-    /// What its caller heard.
-    pub(crate) fn answered(&self, number: u64, told: &Result<Invoked, InvokeError>) {
-        if let (Some(op), Ok(Invoked::Submitted(_))) = (lock(&self.0).get_mut(&number), told) {
-            op.taken = true;
-        }
-    }
-
-    /// What somebody heard who asked for it to be cancelled.
-    pub(crate) fn cancel_answered(&self, number: u64, told: &Result<Option<Detailed>, CancelError>) {
-        if let (Some(op), Ok(Some(task))) = (lock(&self.0).get_mut(&number), told) {
-            op.cancel_stands |= task.listed.task.cancel.is_some();
-        }
-    }
-}
-
-/// Randomness that remembers which id a submission drew.
-pub(crate) struct Remembering {
-    pub(crate) inner: SeededRandom,
-    pub(crate) ops: Ops,
-    pub(crate) number: u64,
-    pub(crate) thread: ThreadKey,
-}
-
-impl Random for Remembering {
-    fn fill(&self, bytes: &mut [u8]) {
-        self.inner.fill(bytes);
-    }
-
-    fn task_id(&self, now: Timestamp) -> TaskId {
-        let mut random = [0; 10];
-        self.inner.fill(&mut random);
-        let id = TaskId::new(now, random);
-        self.ops.drew(self.number, &self.thread, &id);
-        id
-    }
-}
+/// How long a caller waits who does not hang up.
+const PATIENCE: Duration = Duration::from_mins(2);
 
 /// Lets the callers act at their times, and returns when the last has.
 pub(super) async fn play<B: Backend>(world: &Arc<World<B>>, random: &SeededRandom) {
@@ -98,75 +28,164 @@ pub(super) async fn play<B: Backend>(world: &Arc<World<B>>, random: &SeededRando
     for number in 0..submissions {
         calls.spawn(caller(Arc::clone(world), number, random.millis(0..last), random.fork()));
     }
+    if random.chance(40) {
+        calls.spawn(operator(Arc::clone(world), last, random.fork()));
+    }
+    if random.chance(20) {
+        calls.spawn(deleter(Arc::clone(world), random.millis(0..last), random.fork()));
+    }
     while calls.join_next().await.is_some() {}
 }
 
-/// One caller: submits, may hang up in the middle, and may ask to cancel later, perhaps twice.
+/// Somebody has a thread deleted, and asks twice now and then.
+async fn deleter<B: Backend>(world: Arc<World<B>>, after: Duration, random: SeededRandom) {
+    world.wait(after).await;
+    let Some(thread) = random.pick(&world.threads) else { return };
+    for _ in 0..if random.chance(30) { 2 } else { 1 } {
+        world.ops.unwant(thread);
+        let process = Process::new(&world, "deleter", &random, Arc::new(random.fork()));
+        let delete = async |wiring: Wiring| {
+            // Whoever is not told that it goes sees it, and may ask again.
+            let _ = wiring.threads().delete(thread).await;
+        };
+        process.run(delete, PATIENCE).await;
+        world.wait(random.millis(0..60_000)).await;
+    }
+}
+
+/// One caller: submits, may hang up or repeat the submission, and may ask to cancel later, perhaps twice.
 async fn caller<B: Backend>(world: Arc<World<B>>, number: u64, at: Duration, random: SeededRandom) {
     world.wait(at).await;
     let index = usize::try_from(number).unwrap_or(0) % world.threads.len().max(1);
     let Some(thread) = world.threads.get(index).cloned() else { return };
-    let patience = if random.chance(15) { random.millis(1..3_000) } else { Duration::from_secs(120) };
-    attempt(
-        &world,
-        "gateway",
-        &random,
-        patience,
-        async |wiring| {
-            let arguments = Map::from_iter([(MARK.to_owned(), json!(number))]);
-            let name = format!("{SERVER}_{SUBMIT_TOOL}");
-            let call = (Caller::of(thread.clone()), Terms::default());
-            let told = wiring.tools().invoke(call.0, &name, arguments, call.1).await;
-            world.ops.answered(number, &told);
-        },
-        Some((number, thread.clone())),
-    )
-    .await;
+    // Somebody else who looks into the thread may ask to cancel what he sees there, while its submitter still waits.
+    let early = random.chance(15).then(|| canceller(&world, number, random.millis(0..3_000), &random));
+    let submit = submissions(&world, number, &thread, &random);
+    match early {
+        Some(early) => drop(tokio::join!(submit, early)),
+        None => submit.await,
+    }
     if !random.chance(45) {
         return;
     }
-    let asks = if random.chance(30) { 2 } else { 1 };
-    for _ in 0..asks {
-        world.wait(random.millis(0..60_000)).await;
-        let Some(op) = world.ops.submitted().remove(&number) else { return };
-        let key = op.key();
-        attempt(
-            &world,
-            "canceller",
-            &random,
-            Duration::from_secs(120),
-            async |wiring| {
-                world.ops.cancel_answered(number, &wiring.tasks().cancel(&key).await);
-            },
-            None,
-        )
-        .await;
+    for _ in 0..if random.chance(30) { 2 } else { 1 } {
+        canceller(&world, number, random.millis(0..60_000), &random).await;
     }
 }
 
-/// One call in a gateway process of its own, which may die, and whose caller may hang up.
-async fn attempt<B: Backend>(
-    world: &World<B>,
-    name: &str,
-    random: &SeededRandom,
-    patience: Duration,
-    call: impl AsyncFnOnce(pudu_app::wiring::Wiring),
-    submission: Option<(u64, ThreadKey)>,
-) {
-    let clock = world.skewed(random);
-    let gate = world.gate(name, clock, random);
-    let ids: Arc<dyn Random> = match submission {
-        Some((number, thread)) => {
-            Arc::new(Remembering { inner: random.fork(), ops: world.ops.clone(), number, thread })
+/// Attempts to submit, until the caller hears; one without a key tries once.
+async fn submissions<B: Backend>(world: &World<B>, number: u64, thread: &ThreadKey, random: &SeededRandom) {
+    let keyed = random.chance(30);
+    let repetitions = if keyed { random.below(3) } else { 0 };
+    for _ in 0..=repetitions {
+        // A caller with a key asks again until it hears; now and then, it asks again all the same.
+        let heard = submission(world, number, thread, keyed, random).await;
+        if heard && !random.chance(30) {
+            break;
         }
-        None => Arc::new(random.fork()),
+        world.wait(random.millis(0..20_000)).await;
+    }
+}
+
+/// Somebody asks for the task to be cancelled, after a while.
+async fn canceller<B: Backend>(world: &World<B>, number: u64, after: Duration, random: &SeededRandom) {
+    world.wait(after).await;
+    let Some(key) = world.ops.submitted().get(&number).and_then(Submission::key) else { return };
+    let process = Process::new(world, "canceller", random, Arc::new(random.fork()));
+    let cancel = async |wiring: Wiring| {
+        world.ops.cancel_answered(number, &wiring.tasks().cancel(&key).await);
     };
-    let wiring = world.wiring(name, clock, &gate, ids);
-    let over = clock.sleep(patience);
-    tokio::select! {
-        biased;
-        () = gate.crashed() => {}
-        () = call(wiring) => {}
-        () = over => {}
+    process.run(cancel, PATIENCE).await;
+}
+
+/// One attempt to submit; whether its caller heard that the task is tracked.
+async fn submission<B: Backend>(
+    world: &World<B>,
+    number: u64,
+    thread: &ThreadKey,
+    keyed: bool,
+    random: &SeededRandom,
+) -> bool {
+    let key = keyed.then(|| IdempotencyKey::parse(format!("key-{number}")).ok()).flatten();
+    let terms = Terms { key, ..Terms::default() };
+    let (gone, hangs_up) = (terms.gone.clone(), random.chance(15).then(|| random.millis(1..3_000)));
+    let ops = world.ops.clone();
+    let ids = Remembering { inner: random.fork(), ops, number, thread: thread.clone(), keyed };
+    let gateway = Process::new(world, "gateway", random, Arc::new(ids));
+    let mut heard = false;
+    let submit = async |wiring: Wiring| {
+        let arguments = Map::from_iter([(MARK.to_owned(), json!(number))]);
+        let name = format!("{SERVER}_{SUBMIT_TOOL}");
+        let told = wiring.tools().invoke(Caller::of(thread.clone()), &name, arguments, terms).await;
+        heard = !gone.is_cancelled() && world.ops.answered(number, &told);
+    };
+    match hangs_up {
+        None => gateway.run(submit, PATIENCE).await,
+        // A gateway is told that its caller has gone; one that is frozen or ended with it is not.
+        Some(after) if random.chance(50) => gateway.run(submit, after).await,
+        Some(after) => {
+            let hang_up = async {
+                world.wait(after).await;
+                gone.cancel();
+            };
+            tokio::join!(gateway.run(submit, PATIENCE), hang_up);
+        }
+    }
+    heard
+}
+
+/// An operator: changes the config once or twice, and changes it back.
+async fn operator<B: Backend>(world: Arc<World<B>>, last: u64, random: SeededRandom) {
+    for _ in 0..=random.below(2) {
+        world.wait(random.millis(0..last / 2)).await;
+        let away = random.pick(&Drift::AWAY).copied().unwrap_or(Drift::Original);
+        for (drift, stays) in [(away, random.millis(1_000..60_000)), (Drift::Original, Duration::ZERO)] {
+            let Ok(document) = drift.document() else { return };
+            let process = Process::new(&world, "operator", &random, Arc::new(random.fork()));
+            let change = async |wiring: Wiring| {
+                // An operator whose change fails sees it; here somebody changes it back at the end anyway.
+                let _ = wiring.configs.import(document).await;
+            };
+            process.run(change, PATIENCE).await;
+            world.wait(stays).await;
+        }
+    }
+}
+
+/// Makes the config a certain one, when everything is calm.
+pub(super) async fn configure<B: Backend>(
+    world: &World<B>,
+    drift: Drift,
+    random: &SeededRandom,
+) -> Result<(), String> {
+    let gate = Gate::new("operator", Arc::new(world.clock), world.trace.clone(), Open);
+    let wiring = world.wiring("operator", world.clock, &gate, Arc::new(random.fork()));
+    let made = wiring.configs.import(drift.document()?).await;
+    made.map(drop).map_err(|error| error.to_string())
+}
+
+/// One call's process, with a clock of its own; it may die, and whoever called may go away.
+struct Process {
+    clock: crate::VirtualClock,
+    gate: Gate,
+    wiring: Wiring,
+}
+
+impl Process {
+    fn new<B: Backend>(world: &World<B>, name: &str, random: &SeededRandom, ids: Arc<dyn Random>) -> Self {
+        let clock = world.skewed(random);
+        let gate = world.gate(name, clock, random);
+        let wiring = world.wiring(name, clock, &gate, ids);
+        Self { clock, gate, wiring }
+    }
+
+    async fn run(self, call: impl AsyncFnOnce(Wiring), patience: Duration) {
+        let over = self.clock.sleep(patience);
+        tokio::select! {
+            biased;
+            () = self.gate.crashed() => {}
+            () = call(self.wiring) => {}
+            () = over => {}
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! The due index: sparse, sharded, ordered by due time, and as far behind the rows as it was told to be.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::ops::Bound;
 use std::sync::Arc;
@@ -11,38 +11,63 @@ use pudu_app::ports::{Clock, DueIndex, DuePage, Hint, ItemKey, SHARDS, StoreErro
 use pudu_domain::{Lane, Timestamp};
 
 use super::FakeStore;
+use crate::random::SeededRandom;
 use crate::trace::Fnv;
 
 /// An index row's place: partition (lane and shard), due time, and the item's address as the tie-breaker.
 type Place = (Lane, u8, Timestamp, String);
 
-/// From when on a change shows, whose it is, and the new row.
-type Pending = (Timestamp, String, Option<(Lane, Hint)>);
+/// Whose a change is, and the new row.
+type Pending = (String, Option<(Lane, Hint)>);
+
+/// How long a change may take to show.
+pub(super) enum Lag {
+    /// Each as long.
+    Always(Duration),
+    /// Each by chance, up to this: changes of different items overtake each other, as in an index with several replicas.
+    UpTo(Duration, SeededRandom),
+}
 
 pub(super) struct Index {
     clock: Arc<dyn Clock>,
-    lag: Duration,
+    lag: Lag,
     rows: BTreeMap<Place, Hint>,
     places: BTreeMap<String, Place>,
-    /// Changes that the index does not show yet.
-    pending: VecDeque<Pending>,
+    /// Changes that the index does not show yet, by when they will show; of two at once the earlier first.
+    pending: BTreeMap<(Timestamp, u64), Pending>,
+    /// When the last change of an item shows: a later one never shows before it.
+    shows: BTreeMap<String, Timestamp>,
+    changes: u64,
 }
 
 impl Index {
-    pub(super) fn new(clock: Arc<dyn Clock>, lag: Duration) -> Self {
-        Self { clock, lag, rows: BTreeMap::new(), places: BTreeMap::new(), pending: VecDeque::new() }
+    pub(super) fn new(clock: Arc<dyn Clock>, lag: Lag) -> Self {
+        let (rows, places) = (BTreeMap::new(), BTreeMap::new());
+        Self { clock, lag, rows, places, pending: BTreeMap::new(), shows: BTreeMap::new(), changes: 0 }
     }
 
     /// Moves an item to its new place, or out of the index.
     pub(super) fn put(&mut self, key: &ItemKey, hint: Option<(Lane, Hint)>) {
-        self.pending.push_back((self.clock.now() + self.lag, address(key), hint));
+        let lag = match &self.lag {
+            Lag::Always(lag) => *lag,
+            Lag::UpTo(longest, random) => {
+                let longest = u64::try_from(longest.as_millis()).unwrap_or(u64::MAX);
+                random.millis(0..longest.saturating_add(1))
+            }
+        };
+        let address = address(key);
+        let before = self.shows.get(&address).copied().unwrap_or_default();
+        let visible = before.max(self.clock.now() + lag);
+        self.shows.insert(address.clone(), visible);
+        self.changes += 1;
+        self.pending.insert((visible, self.changes), (address, hint));
         self.catch_up();
     }
 
     fn catch_up(&mut self) {
         let now = self.clock.now();
-        while self.pending.front().is_some_and(|(visible, ..)| *visible <= now) {
-            let Some((_, address, hint)) = self.pending.pop_front() else { return };
+        while self.pending.first_key_value().is_some_and(|((visible, _), _)| *visible <= now) {
+            let Some((_, (address, hint))) = self.pending.pop_first() else { return };
             if let Some(place) = self.places.remove(&address) {
                 self.rows.remove(&place);
             }

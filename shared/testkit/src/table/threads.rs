@@ -6,7 +6,7 @@ use pudu_domain::thread::Change;
 use pudu_domain::{Lane, Lease, Note, TaskKey, Thread, ThreadKey, Timestamp};
 
 use super::rows::{Claim, Rows, judged, kind_of};
-use super::{Attempt, FakeStore, Wrote};
+use super::{Attempt, FakeStore, Flaw, Wrote};
 
 /// Tasks that are removed at a time; few, so that what happens in between is seen.
 const AT_ONCE: usize = 2;
@@ -68,11 +68,13 @@ impl Rows {
         let tasks: Vec<TaskKey> =
             self.tasks.keys().filter(|task| task.thread == *key).take(AT_ONCE).cloned().collect();
         if tasks.is_empty() {
-            self.notes.retain(|note, _| note.task.thread != *key);
             self.bodies.retain(|note, _| note.task.thread != *key);
             self.delivered.retain(|note| note.task.thread != *key);
             self.notified.retain(|task, _| task.thread != *key);
-            self.events.remove(key);
+            if !self.has(Flaw::ErasesHalf) {
+                self.notes.retain(|note, _| note.task.thread != *key);
+                self.events.remove(key);
+            }
         }
         for task in tasks {
             self.handles.retain(|_, owner| *owner != task);
@@ -84,11 +86,11 @@ impl Rows {
     }
 
     fn has_rows(&self, key: &ThreadKey) -> bool {
+        let told = || self.notes.keys().any(|note| note.task.thread == *key) || self.events.contains_key(key);
         self.tasks.keys().any(|task| task.thread == *key)
-            || self.notes.keys().any(|note| note.task.thread == *key)
+            || !self.has(Flaw::ErasesHalf) && told()
             || self.bodies.keys().any(|note| note.task.thread == *key)
             || self.notified.keys().any(|task| task.thread == *key)
-            || self.events.contains_key(key)
     }
 }
 
