@@ -61,10 +61,11 @@ DEFAULT_LEASE = 120
 
 ROW_ACTIONS = {
     # Config and events read and written, intents with their thread (an update), handles, payloads; lists by query. What
-    # servers listed is deleted by a reset.
-    "Gateway": {"DeleteItem", "GetItem", "PutItem", "Query", "UpdateItem"},
-    # Claims (updates), commits, and the payload row that a commit may clear. It finds its work in the index only.
-    "TaskPoller": {"DeleteItem", "GetItem", "PutItem", "UpdateItem"},
+    # servers listed is deleted by a reset. The bodies of a thread's events are read together.
+    "Gateway": {"BatchGetItem", "DeleteItem", "GetItem", "PutItem", "Query", "UpdateItem"},
+    # Claims (updates), commits, and the payload row that a commit may clear. It finds its work in the index; the
+    # rows of a thread that is being deleted it lists.
+    "TaskPoller": {"DeleteItem", "GetItem", "PutItem", "Query", "UpdateItem"},
     # Claims and deliveries.
     "Notifier": {"GetItem", "PutItem", "UpdateItem"},
 }
@@ -273,8 +274,8 @@ def wanted_grants(function: str) -> set[tuple[str, str]]:
     wanted = {(f"dynamodb:{action}", "Table") for action in ROW_ACTIONS[function]}
     wanted |= {(f"logs:{action}", f"{function}Logs") for action in ("CreateLogStream", "PutLogEvents")}
     wanted |= {("lambda:InvokeFunction", woken) for woken in WAKES[function]}
-    if function in SCHEDULED:
-        wanted.add(("dynamodb:Query", "Table/index/due"))
+    # Workers find there what is due, the gateway what waits for an operator.
+    wanted.add(("dynamodb:Query", "Table/index/due"))
     if function != "Notifier":
         wanted |= {("kms:Decrypt", "SealKey"), ("kms:GenerateDataKey", "SealKey"), ("ssm:GetParameters", "Parameters")}
     return wanted
