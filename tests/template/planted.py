@@ -113,8 +113,8 @@ _RESOURCE_ERRORS: dict[str, Callable[[Resources], None]] = {
     "a payload that cannot be cleared": _revoke("TaskPollerRole", "dynamodb:DeleteItem"),
     "a claim that cannot be made": _revoke("NotifierRole", "dynamodb:UpdateItem"),
     "a list that cannot be read": _revoke("GatewayRole", "dynamodb:Query"),
-    "worker reads whole threads": _grant("TaskPollerRole", "dynamodb:Query", {"Fn::GetAtt": ["Table", "Arn"]}),
-    "gateway reads the index": _grant("GatewayRole", "dynamodb:Query", {"Fn::Sub": "${Table.Arn}/index/due"}),
+    "notifier reads whole threads": _grant("NotifierRole", "dynamodb:Query", {"Fn::GetAtt": ["Table", "Arn"]}),
+    "gateway reads every index": _grant("GatewayRole", "dynamodb:Query", {"Fn::Sub": "${Table.Arn}/index/*"}),
     "no such action": _grant("TaskPollerRole", "dynamodb:FetchItem", {"Fn::GetAtt": ["Table", "Arn"]}),
     "index not granted": lambda resources: _of(resources, "NotifierRole")["Policies"][0]["PolicyDocument"].update(
         Statement=[row for row in _statements(resources, "NotifierRole") if row["Sid"] != "DueRows"]
