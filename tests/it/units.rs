@@ -11,7 +11,7 @@ use pudu_app::ports::{Clock, Committed, EventLog, NoteKey, NoteStore, TaskStore}
 use pudu_app::settle::{Settle, Settled};
 use pudu_app::wakeups::Wakeups;
 use pudu_domain::note;
-use pudu_domain::task::{Command, Intent, intend};
+use pudu_domain::task::{Command, Context, Given, Heard, Intent, Sent, decide, intend, question_digest};
 use pudu_domain::{
     Lane, Lease, Owner, Policy, RemoteTaskId, ServerName, Snapshot, Status, Task, TaskKey, TaskName, TaskSpec,
 };
@@ -274,4 +274,39 @@ async fn a_cancel_costs_a_read_and_a_write_and_its_repeat_only_the_read() {
     let again = settle.beside(life.key(), Command::RequestCancel).await.unwrap();
     assert_eq!(again, Some(Settled::Unchanged));
     assert_eq!(life.billed(&[GET]), Cost { write: 0.0, read: 1.0 }, "a repeat writes nothing");
+}
+
+/// Given: a read of the row and of the question, the row and the answer. Sent: a claim, the question and the answer read, and
+/// one commit for it and the poll after it, in which the answer's row goes.
+#[tokio::test]
+async fn an_answer_costs_two_transactions_and_a_claim() {
+    let life = Life::ordinary().await;
+    life.submitted().await;
+    let table = &life.metered.table;
+    life.poll(table, Command::RecordStatus(fixture::said(Status::InputRequired))).await;
+    life.metered.calls.take();
+    life.metered.costs.take();
+
+    let task = TaskStore::load(&**table, life.key()).await.unwrap().unwrap();
+    let (spec, payload) =
+        (table.spec(&task).await.unwrap().unwrap(), table.payload(life.key()).await.unwrap());
+    let question = question_digest(payload.input_required.as_ref().unwrap());
+    let given = Command::GiveAnswer(Given { question, version: None, input: "2026".into() });
+    let policy = Policy::default();
+    let context = Context { spec: &spec, payload: &payload, policy: &policy };
+    let change = decide(&task, given, life.clock.now(), context).unwrap().unwrap();
+    assert_eq!(TaskStore::commit(&**table, &change).await.unwrap(), Committed::Done);
+    let cost = life.billed(&[GET, GET, TRANSACTION]);
+    assert!(cost.write <= 8.0 && cost.read <= 2.0, "{cost:?}");
+
+    let task = life.claimed(table, Lane::Poll).await;
+    table.payload(life.key()).await.unwrap();
+    table.answer(life.key()).await.unwrap().unwrap();
+    let heard = Some(Heard::Status(Snapshot::bare(Status::Working)));
+    life.settled(table, task, &spec, Command::RecordAnswer { sent: Sent::Taken, heard }).await;
+    let cost = life.billed(&[UPDATE, GET, GET, TRANSACTION]);
+    assert!(cost.write <= 11.0 && cost.read <= 2.0, "{cost:?}");
+
+    life.poll(table, working()).await;
+    assert_eq!(life.billed(&[UPDATE, PUT]), Cost { write: 4.0, read: 0.0 }, "and a poll is a poll again");
 }

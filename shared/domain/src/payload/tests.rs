@@ -8,9 +8,8 @@ fn with_result(result: Value) -> Payload {
     Payload::bounded(snapshot, &Policy::default()).unwrap()
 }
 
-/// Vector 73.
 #[test]
-fn a_result_over_the_limit_becomes_a_preview() {
+fn vector_73_a_result_over_the_limit_becomes_a_preview() {
     let whole = with_result(json!("x".repeat(65_534)));
     assert!(whole.result.is_some() && !whole.result_truncated && whole.result_preview.is_none());
     let cut = with_result(json!("x".repeat(65_535)));
@@ -25,9 +24,8 @@ fn a_preview_never_breaks_a_character() {
     assert_eq!(cut.result_preview, Some("ü".repeat(2000)));
 }
 
-/// Vector 74.
 #[test]
-fn questions_and_artifacts_have_a_hard_limit() {
+fn vector_74_questions_and_artifacts_have_a_hard_limit() {
     let ask = |n: usize| {
         let question = json!({ "p": "x".repeat(n) });
         let snapshot = Snapshot { input_required: Some(question), ..Snapshot::bare(Status::InputRequired) };

@@ -81,7 +81,7 @@ fn whatever_is_no_end_ends_the_task_once_the_time_for_its_cancel_is_over() {
 }
 
 #[test]
-fn an_end_that_the_server_names_counts_also_after_that_time() {
+fn vector_76_an_end_that_the_server_names_counts_also_after_that_time() {
     for (command, status) in [
         (Command::RecordStatus(said(Status::Completed)), Status::Completed),
         (Command::RecordCancel(said(Status::Failed)), Status::Failed),

@@ -77,7 +77,7 @@ fn an_outage_is_told_once_and_withdrawn_when_it_is_over() {
 
 /// Trace C.
 #[test]
-fn a_cancel_fences_the_poll_in_flight() {
+fn trace_c_a_cancel_fences_the_poll_in_flight() {
     let mut rows = Rows::tracked();
     let image = rows.claim("w", Lane::Poll, 5).unwrap();
     assert!(rows.request_cancel(8));
@@ -124,9 +124,8 @@ fn the_holder_may_write_at_the_last_instant_of_its_lease() {
     assert!(rows.write(&image, status(Status::Working), 125));
 }
 
-/// Vector 62.
 #[test]
-fn the_first_poll_counts_from_the_start_of_the_submit() {
+fn vector_62_the_first_poll_counts_from_the_start_of_the_submit() {
     let mut rows = Rows::intended();
     let image = rows.task.clone();
     let snapshot = hinted(Status::Submitted, 9.0);
@@ -134,9 +133,8 @@ fn the_first_poll_counts_from_the_start_of_the_submit() {
     assert_eq!((rows.due(), rows.spec.remote.clone()), (Some((Lane::Poll, 11)), Some(remote())));
 }
 
-/// Vector 68.
 #[test]
-fn hints_are_bounded_on_the_way_in() {
+fn vector_68_hints_are_bounded_on_the_way_in() {
     let cases =
         [(hinted(Status::Working, 1e15), Some(6 + 86_400)), (hinted(Status::InputRequired, 7.0), Some(66))];
     for (snapshot, next) in cases.into_iter().chain([(hinted(Status::Completed, 7.0), None)]) {
@@ -146,9 +144,8 @@ fn hints_are_bounded_on_the_way_in() {
     }
 }
 
-/// Vectors 71 and 74.
 #[test]
-fn an_answer_against_the_protocol_ends_a_polled_task() {
+fn vectors_71_and_74_an_answer_against_the_protocol_ends_a_polled_task() {
     let large =
         Snapshot { input_required: Some(json!({"p": "x".repeat(65_529)})), ..said(Status::InputRequired) };
     for (snapshot, word) in [(Snapshot::bare(Status::InputRequired), "requires"), (large, "65536-byte limit")]
@@ -178,9 +175,9 @@ fn an_answer_against_the_protocol_does_not_end_a_cancel() {
     );
 }
 
-/// Vector 73: the row keeps the preview, the hot row nothing of it.
+/// The row keeps the preview, the hot row nothing of it.
 #[test]
-fn a_large_result_is_kept_as_its_beginning() {
+fn vector_73_a_large_result_is_kept_as_its_beginning() {
     let mut rows = Rows::tracked();
     let result = Some(json!("x".repeat(65_535)));
     rows.step(Lane::Poll, Command::RecordStatus(Snapshot { result, ..said(Status::Completed) }), 6);
@@ -188,9 +185,8 @@ fn a_large_result_is_kept_as_its_beginning() {
     assert_eq!(rows.notes[0].event.result_preview, Some("x".repeat(2000)));
 }
 
-/// Vector 75.
 #[test]
-fn a_second_cancel_changes_nothing_while_the_first_is_carried_out() {
+fn vector_75_a_second_cancel_changes_nothing_while_the_first_is_carried_out() {
     let mut rows = Rows::tracked();
     assert!(rows.request_cancel(3));
     let image = rows.claim("w", Lane::Cancel, 3).unwrap();
@@ -203,9 +199,9 @@ fn a_second_cancel_changes_nothing_while_the_first_is_carried_out() {
     assert!(!rows.request_cancel(6), "an end is an end");
 }
 
-/// Vector 77: the cancel backs off on its own, and the polls beside it see the real end.
+/// The cancel backs off on its own, and the polls beside it see the real end.
 #[test]
-fn a_cancel_that_keeps_failing_never_hides_the_real_end() {
+fn vector_77_a_cancel_that_keeps_failing_never_hides_the_real_end() {
     let mut rows = Rows::tracked();
     rows.policy.cancel_deadline = Duration::from_hours(1);
     assert!(rows.request_cancel(3));
@@ -245,9 +241,8 @@ fn a_failed_cancel_makes_no_event_whatever_payload_its_worker_has() {
     assert_eq!((versions(&rows), rows.task.attention.version), (vec![1], 1));
 }
 
-/// Vectors 88 and 89.
 #[test]
-fn a_question_is_withdrawn_by_progress_and_news_when_asked_again() {
+fn vectors_88_and_89_a_question_is_withdrawn_by_progress_and_news_when_asked_again() {
     let mut rows = Rows::tracked();
     rows.step(Lane::Poll, status(Status::InputRequired), 6);
     rows.step(Lane::Poll, status(Status::InputRequired), 66);
