@@ -92,7 +92,7 @@ pub(super) fn check(seen: &Seen, remote: &[RemoteTask], asked: &[Asked], callers
         match submission_of(task, ops) {
             None => found.add(TRACKED, format!("{} was submitted by nobody", task.handle)),
             Some(op) if unwanted.contains(&op.thread) => {
-                gone_with_its_thread(task, op, &rows, asked, &mut found);
+                gone_with_its_thread(task, op, (&rows, &seen.writes), asked, &mut found);
             }
             Some(op) => {
                 let twins = remote.iter().filter(|other| other.handle == task.handle).count() > 1;
@@ -186,11 +186,17 @@ fn submission_of<'a>(remote: &RemoteTask, ops: &'a BTreeMap<u64, Submission>) ->
 fn gone_with_its_thread(
     remote: &RemoteTask,
     op: &Submission,
-    rows: &BTreeMap<&TaskKey, &StoredTask>,
+    (rows, writes): (&BTreeMap<&TaskKey, &StoredTask>, &[Write]),
     asked: &[Asked],
     found: &mut Findings,
 ) {
     let here = op.keys().any(|key| rows.contains_key(&key));
+    // A server that is not in the config any more cannot be asked; what it has is given up when the time for a cancel is over.
+    let out_of_time = writes.iter().filter_map(|write| write.task.as_ref()).any(|task| {
+        let late = |at| task.cancel.as_ref().is_some_and(|cancel| at >= cancel.until);
+        op.keys().any(|key| key == task.key)
+            && matches!(task.state, State::Ended { outcome: Outcome::Cancelled, at } if late(at))
+    });
     let seen_to = asked.iter().any(|asked| {
         let over = asked.answer.is_some_and(Status::is_terminal);
         asked.handle == remote.handle && (over || asked.what == Request::Cancel)
@@ -198,7 +204,7 @@ fn gone_with_its_thread(
     // A submitter that was gone before it knew the handle leaves an intent, and its end is told to nobody any more.
     // One that broke the protocol was given up before, and its thread was told.
     let given_up = remote.plan.nonsense_at.is_some();
-    if !here && !seen_to && !given_up && op.told.is_some() {
+    if !here && !seen_to && !given_up && !out_of_time && op.told.is_some() {
         found.add(ENDED_WITH_THREAD, format!("{} runs on, and its thread is gone", remote.handle));
     }
 }
