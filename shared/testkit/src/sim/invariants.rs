@@ -197,6 +197,11 @@ fn gone_with_its_thread(
         op.keys().any(|key| key == task.key)
             && matches!(task.state, State::Ended { outcome: Outcome::Cancelled, at } if late(at))
     });
+    // A submission whose answer was lost has no handle to cancel by; its thread was told that its outcome is not known.
+    let mut images = writes.iter().filter_map(|write| write.task.as_ref());
+    let tracked =
+        images.any(|task| op.keys().any(|key| key == task.key) && matches!(task.state, State::Active { .. }));
+    let unknown = !writes.is_empty() && !tracked;
     let seen_to = asked.iter().any(|asked| {
         let over = asked.answer.is_some_and(Status::is_terminal);
         asked.handle == remote.handle && (over || asked.what == Request::Cancel)
@@ -204,7 +209,7 @@ fn gone_with_its_thread(
     // A submitter that was gone before it knew the handle leaves an intent, and its end is told to nobody any more.
     // One that broke the protocol was given up before, and its thread was told.
     let given_up = remote.plan.nonsense_at.is_some();
-    if !here && !seen_to && !given_up && !out_of_time && op.told.is_some() {
+    if !here && !seen_to && !given_up && !out_of_time && !unknown && op.told.is_some() {
         found.add(ENDED_WITH_THREAD, format!("{} runs on, and its thread is gone", remote.handle));
     }
 }
