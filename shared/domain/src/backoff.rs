@@ -8,6 +8,10 @@ use crate::snapshot::Status;
 /// Longest pause that a server's hint can ask for.
 pub const HINT_CAP: Duration = Duration::from_hours(24);
 
+/// Shortest one: a server that asks for less would have one of its tasks polled without a pause, and each poll is paid for.
+/// The shortest that the reference was measured with.
+pub const HINT_FLOOR: Duration = Duration::from_millis(250);
+
 /// Doublings after which the exponent stops growing.
 const MAX_DOUBLINGS: u32 = 16;
 
@@ -19,7 +23,7 @@ pub fn after_failure(policy: &Policy, failures: u32) -> Duration {
 
 /// Pause after an answer with `status` that hinted at `hint`.
 pub fn after_answer(policy: &Policy, status: Status, hint: Option<Duration>) -> Duration {
-    let asked = hint.unwrap_or(policy.poll_interval);
+    let asked = hint.map_or(policy.poll_interval, |hint| hint.max(HINT_FLOOR));
     let least = if status == Status::InputRequired { policy.input_required_interval } else { Duration::ZERO };
     asked.max(least).min(HINT_CAP)
 }
@@ -53,6 +57,7 @@ mod tests {
         };
         assert!((wait(Status::Working, None) - 5.0).abs() < 1e-9);
         assert!((wait(Status::Working, Some(0.25)) - 0.25).abs() < 1e-9);
+        assert!((wait(Status::Working, Some(0.001)) - 0.25).abs() < 1e-9);
         assert!((wait(Status::InputRequired, Some(7.0)) - 60.0).abs() < 1e-9);
         assert!((wait(Status::Working, Some(900.0)) - 900.0).abs() < 1e-9);
         assert!((wait(Status::Working, Some(1e15)) - 86_400.0).abs() < 1e-9);
