@@ -5,6 +5,7 @@
 use std::sync::Arc;
 
 use pudu_config::{Server, Toolset};
+use pudu_domain::ServerName;
 
 use super::Role;
 use crate::listings::{Listed, ListedTool};
@@ -21,6 +22,9 @@ pub(super) struct Offer {
 
 /// What `server` offers of its list; `obstacle` is why none of its tasks can be run here.
 pub(super) fn with_toolsets(server: &Server, list: &Listed, obstacle: Option<&str>) -> Offer {
+    // A task keeps its server's name, which the config bounds only for servers with toolsets.
+    let unnameable = ServerName::parse(server.name.as_str()).err().map(|error| format!("the {error}"));
+    let obstacle = obstacle.or(unnameable.as_deref());
     let mut problems = Vec::new();
     let mut usable = Vec::new();
     for set in &server.task_toolsets {
