@@ -13,6 +13,7 @@ pub(super) const CASES: &[Case] = cases![
     a_handle_belongs_to_one_task,
     a_handle_is_unique_only_within_its_server_its_identity_and_its_user,
     a_lost_commit_takes_no_handle,
+    a_lost_commit_says_whose_the_handle_is,
     a_handle_stays_taken_after_the_end,
 ];
 
@@ -55,6 +56,17 @@ async fn a_lost_commit_takes_no_handle(world: World) {
     assert_eq!(world.commit(&late).await, Committed::Lost);
     let other = world.born(&second).await;
     world.settle(&other, took("same", Status::Submitted, world.now())).await;
+}
+
+/// Its writer would else cancel at the server what another task tracks.
+async fn a_lost_commit_says_whose_the_handle_is(world: World) {
+    let (first, second) = (task_key(&thread("t1"), EPOCH, 1), task_key(&thread("t1"), EPOCH, 2));
+    let owner = world.born(&first).await;
+    world.settle(&owner, took("same", Status::Submitted, world.now())).await;
+    let born = world.born(&second).await;
+    let late = world.decided(&born, took("same", Status::Submitted, world.now())).await;
+    world.at(120_001);
+    assert_eq!(world.commit(&late).await, Committed::HandleTaken(first));
 }
 
 async fn a_handle_stays_taken_after_the_end(world: World) {

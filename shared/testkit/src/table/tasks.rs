@@ -56,6 +56,14 @@ impl Rows {
         Ok(Some(task))
     }
 
+    /// The other task that owns the handle which a change would take.
+    fn handle_owner(&self, change: &Change, attempt: Attempt) -> Option<TaskKey> {
+        let key = &change.task.key;
+        let owner = self.handles.get(&handle_of(key, change.spec.as_ref()?)?)?;
+        let another = owner != key && self.seen(owner, attempt.now).is_some();
+        (another && !self.has(Flaw::SharesHandles)).then(|| owner.clone())
+    }
+
     fn commit_task(&mut self, change: &Change, attempt: Attempt) -> Result<Committed, StoreError> {
         let key = &change.task.key;
         let before = self.tasks.get(key).map(|row| row.stored.task.durable.clone());
@@ -64,7 +72,12 @@ impl Rows {
             return Ok(Committed::Done);
         }
         if !change.expect.holds(before.as_ref(), attempt.now) {
-            return Ok(judged(&change.expect, before.as_ref(), attempt));
+            let verdict = judged(&change.expect, before.as_ref(), attempt);
+            // Whoever lost his claim must all the same not cancel what somebody else tracks.
+            return Ok(match self.handle_owner(change, attempt) {
+                Some(owner) if verdict != Committed::Done => Committed::HandleTaken(owner),
+                _ => verdict,
+            });
         }
         if change.erased {
             self.erase_task(change, before.as_ref(), attempt.now);
@@ -76,12 +89,8 @@ impl Rows {
             return Ok(Committed::ThreadGone);
         }
         let handle = change.spec.as_ref().and_then(|spec| handle_of(key, spec));
-        if let Some(owner) = handle.as_ref().and_then(|handle| self.handles.get(handle))
-            && owner != key
-            && self.seen(owner, attempt.now).is_some()
-            && !self.has(Flaw::SharesHandles)
-        {
-            return Ok(Committed::HandleTaken(owner.clone()));
+        if let Some(owner) = self.handle_owner(change, attempt) {
+            return Ok(Committed::HandleTaken(owner));
         }
         let repeatable = change.spec.as_ref().and_then(|spec| spec.repeatable.clone());
         let repeatable = repeatable.map(|it| ((key.thread.clone(), it.key), (key.clone(), it.request)));
