@@ -2,6 +2,11 @@
 
 use std::time::Duration;
 
+/// Longest time between two looks through the index: what nobody left word of is found by then.
+const MOST_BETWEEN: Duration = Duration::from_secs(15);
+/// How far the index may be behind.
+const BEHIND: Duration = Duration::from_secs(5);
+
 /// Limits of one worker process.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Limits {
@@ -12,7 +17,8 @@ pub struct Limits {
     pub at_once: usize,
     /// Of those, for one server. Default 8.
     pub at_once_per_server: usize,
-    /// How far ahead a worker waits for a due time instead of ending. Default 10 s.
+    /// How far ahead a worker waits for a due time instead of ending. Default 10 s; where ticks are rarer than that, the time
+    /// between two of them, or what is due in between would wait for the next.
     pub linger: Duration,
     /// How long a beacon shines without being renewed. Default 15 s; it is renewed three times as often.
     pub beacon: Duration,
@@ -40,12 +46,12 @@ impl Default for Limits {
 impl Limits {
     /// How far ahead a worker looks: what is due by then it knows before it is due, so it need not look again for that.
     pub fn ahead(&self) -> Duration {
-        self.linger * 2
+        self.linger + self.linger.min(MOST_BETWEEN + BEHIND)
     }
 
     /// Between two looks through the whole index, when nothing asks for one: less than it looks ahead, by more than the
-    /// index may be behind; never more often than each second.
+    /// index may be behind; never more often than each second, and never rarer than every 15.
     pub fn between_passes(&self) -> Duration {
-        (self.linger * 3 / 2).max(Duration::from_secs(1))
+        (self.linger * 3 / 2).clamp(Duration::from_secs(1), MOST_BETWEEN)
     }
 }

@@ -1,7 +1,9 @@
 //! The composition of the cloud functions that call servers.
 
 use std::sync::Arc;
+use std::time::Duration;
 
+use pudu_app::limits::Limits;
 use pudu_app::ports::Waker;
 use pudu_app::wiring::Wiring;
 use pudu_dynamo::Table;
@@ -14,6 +16,10 @@ use pudu_lambda::{aws, parameters, seal_keys};
 use pudu_mcp::{BuildError, Egress, EgressError, Launcher};
 
 use crate::base::{Base, ports};
+
+/// Between two ticks of the schedule in the template. A poller that ended with something due before the next one would leave it
+/// until then: tasks that are asked every half minute would be asked every minute.
+const TICK: Duration = Duration::from_mins(1);
 
 /// One function's use cases.
 pub struct Cloud {
@@ -50,6 +56,7 @@ pub async fn cloud(settings: &Settings, worker: &str) -> Result<Cloud, ComposeEr
     let base = Base { table: table_too, config: None, keys, secrets, egress, waker, stdio, clock, random };
     settings.numbers.warn();
     let Numbers { policy, limits, .. } = settings.numbers.clone();
+    let limits = Limits { linger: TICK, ..limits };
     let wiring = Wiring::new(ports(base)?, policy, limits, worker.to_owned());
     Ok(Cloud { table, wiring })
 }
