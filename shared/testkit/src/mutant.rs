@@ -8,7 +8,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use pudu_app::ports::{Committed, NoteKey, NoteStore, StoreError, TaskStore};
 use pudu_domain::note::{self, State as NoteState};
-use pudu_domain::task::{Change, Outcome, State};
+use pudu_domain::task::{AnswerWrite, Change, Outcome, Stand, State};
 use pudu_domain::{
     Due, Durable, Event, Expect, Lane, Lease, Note, Payload, Task, TaskId, TaskKey, TaskSpec, ThreadKey,
 };
@@ -48,6 +48,10 @@ pub enum Mutant {
     ForgetKey,
     /// A thread seems to have no tasks.
     ListsNothing,
+    /// An answer is confirmed and not kept.
+    ForgetAnswer,
+    /// Whoever claims a task takes himself for the first who can hand its answer over.
+    AnswerBlindly,
     /// A withdrawn or superseded event is delivered all the same.
     DeliverStale,
     /// A note ends as delivered, and its event is not appended.
@@ -58,7 +62,7 @@ pub enum Mutant {
 
 impl Mutant {
     /// Every mutant.
-    pub const ALL: [Self; 18] = [
+    pub const ALL: [Self; 20] = [
         Self::IgnoreGeneration,
         Self::IgnoreLeaseEnd,
         Self::ForgetNote,
@@ -74,6 +78,8 @@ impl Mutant {
         Self::PutsAside,
         Self::ForgetKey,
         Self::ListsNothing,
+        Self::ForgetAnswer,
+        Self::AnswerBlindly,
         Self::DeliverStale,
         Self::DeliverNothing,
         Self::LaunchAnew,
@@ -122,6 +128,10 @@ impl Mutant {
                     change.task.durable.due.map(|due| Due { lane: Lane::Corrupt, ..due });
             }
             (Self::ForgetNote, _) => change.note = None,
+            (Self::ForgetAnswer, _) if matches!(change.answer, AnswerWrite::Put(_)) => {
+                change.answer = AnswerWrite::Keep;
+                change.task.answer = None;
+            }
             (Self::DecideSkipsFence, Expect::Unchanged { .. }) => {
                 change.task.durable = Durable { due: change.task.durable.due, ..row.clone() };
             }
@@ -163,7 +173,15 @@ struct MutantTasks {
 #[async_trait]
 impl TaskStore for MutantTasks {
     async fn claim(&self, key: &TaskKey, lane: Lane, lease: Lease) -> Result<Option<Task>, StoreError> {
-        self.inner.claim(key, lane, lease).await
+        let mut claimed = self.inner.claim(key, lane, lease).await?;
+        if self.mutant == Mutant::AnswerBlindly
+            && let Some(task) = &mut claimed
+            && let Some(answer) = task.answer.as_mut().filter(|answer| answer.is_waiting())
+        {
+            answer.given_in = task.durable.generation;
+            answer.stand = Stand::Waiting { attempts: 0, last_error: None };
+        }
+        Ok(claimed)
     }
 
     async fn load(&self, key: &TaskKey) -> Result<Option<Task>, StoreError> {

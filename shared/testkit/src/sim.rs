@@ -1,5 +1,5 @@
 //! The simulation: a gateway, two pollers, two notifiers and a remote server in one thread of virtual time, with crashes,
-//! lost answers, slow calls and duplicated ticks by chance; then calm, and the question whether every promise was kept.
+//! lost answers, slow calls, duplicated ticks, and wake-ups that come late, twice or never, by chance; then calm, and the question whether every promise was kept.
 //!
 //! A seed decides everything: the same seed gives the same trace. Invariants are computed from the remote's own ledger and
 //! the table, never from what workers report.
@@ -10,6 +10,7 @@ pub(crate) mod invariants;
 pub(crate) mod ops;
 mod script;
 mod story;
+mod wakes;
 mod workers;
 
 use std::sync::Arc;
@@ -96,6 +97,7 @@ pub(crate) struct World<B> {
     pub(crate) threads: Vec<ThreadKey>,
     pub(crate) ops: ops::Ops,
     pub(crate) weather: script::Weather,
+    pub(crate) wakes: wakes::Wakes,
 }
 
 /// Runs one seed in a runtime of its own, on this thread, in virtual time.
@@ -148,7 +150,8 @@ impl<B: Backend> World<B> {
     ) -> Self {
         let threads = ["a", "b"].map(crate::fixture::thread).to_vec();
         let (ops, weather) = (ops::Ops::default(), script::Weather::rough(clock));
-        Self { settings, clock, server, backend, trace, threads, ops, weather }
+        let wakes = wakes::Wakes::new();
+        Self { settings, clock, server, backend, trace, threads, ops, weather, wakes }
     }
 
     /// The rough time, then the calm one, until nothing is left to do.

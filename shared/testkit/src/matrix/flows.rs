@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use pudu_domain::Status;
 
-use crate::server::{OnCancel, Plan, Question};
+use crate::server::{OnAnswer, OnCancel, Plan, Question};
 use crate::sim::Drift;
 
 /// What one process does.
@@ -20,6 +20,8 @@ pub enum Act {
     SubmitAgain,
     /// A gateway is asked to cancel the first task.
     Cancel,
+    /// A gateway is given an answer to the first task's question.
+    Answer,
     /// A gateway is asked to delete the thread.
     Delete,
     /// A poller's tick.
@@ -62,6 +64,7 @@ impl Act {
         match self {
             Self::Submit | Self::SubmitLost | Self::SubmitKeyed | Self::SubmitAgain => "submitter",
             Self::Cancel => "canceller",
+            Self::Answer => "answerer",
             Self::Delete => "deleter",
             Self::Poll => "poller",
             Self::Notify => "notifier",
@@ -107,6 +110,7 @@ pub fn flows() -> Vec<Flow> {
     let mut flows = submissions();
     flows.extend(polls());
     flows.extend(cancels());
+    flows.extend(answers());
     flows.extend(intents());
     flows.extend(notes());
     flows.extend(deletions());
@@ -171,6 +175,26 @@ fn cancels() -> Vec<Flow> {
             &[Cancel, Poll, LATER, Poll],
         ),
         flow("cancel, of what has ended", Plan::completes_after(secs(3)), before, &[Cancel, Poll]),
+    ]
+}
+
+fn answers() -> Vec<Flow> {
+    use Act::{Answer, Cancel, Delete, Notify, Poll, Submit, Wait};
+    let taking = |on_answer| Plan { on_answer, ..asking() };
+    let before = &[Submit, LATER, Poll];
+    vec![
+        flow("answer, taken", asking(), before, &[Answer, Poll, Notify]),
+        flow("answer, twice", asking(), before, &[Answer, Answer, Poll]),
+        flow("answer, refused", taking(OnAnswer::Refuses), before, &[Answer, Poll, LATER, Answer, Poll]),
+        flow(
+            "answer, asked on",
+            taking(OnAnswer::GoesOnAsking),
+            before,
+            &[Answer, Poll, Wait(61), Poll, Notify],
+        ),
+        flow("answer, of another question", changing(), before, &[Wait(40), Answer, Poll, Notify]),
+        flow("answer, then a cancel", asking(), before, &[Answer, Cancel, Poll, LATER, Poll]),
+        flow("answer, then the thread goes", asking(), before, &[Answer, Delete, Poll, LATER, Poll]),
     ]
 }
 

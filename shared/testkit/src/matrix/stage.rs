@@ -148,6 +148,12 @@ impl Stage {
                 let told = self.wiring(act, gate).tasks().cancel(&key).await;
                 world.ops.cancel_answered(number, &told);
             }
+            Act::Answer => {
+                let Some((number, op)) = world.ops.submitted().pop_first() else { return Ok(()) };
+                let Some(key) = op.key() else { return Ok(()) };
+                let told = self.wiring(act, gate).tasks().answer(&key, &json!("2026"), None).await;
+                world.ops.answer_answered(number, &told);
+            }
             Act::Poll => {
                 let wiring = self.wiring(act, gate);
                 self.tick(&wiring, Arc::new(wiring.poller())).await;

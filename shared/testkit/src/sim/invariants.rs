@@ -1,5 +1,7 @@
 //! The promises, checked when everything has come to rest (DESIGN section 9, last row).
 
+mod answers;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
@@ -29,10 +31,12 @@ const OWNERS_WRITE: &str = "no write by a holder whose lease ended";
 const ONE_HANDLE: &str = "a remote handle belongs to one task";
 const TRACKED: &str = "every remote task is tracked or reported";
 const ENDED_WITH_THREAD: &str = "what a deleted thread had at its server is ended there";
+const ANSWER_STANDS: &str = "an answer that its giver was told of stands until it is heard of";
+const ONE_ANSWER: &str = "an answer is handed over again only after a look";
 const GOES_WHOLE: &str = "a deleted thread goes whole";
 
 /// Every promise.
-pub const PROMISES: [&str; 16] = [
+pub const PROMISES: [&str; 18] = [
     ENDED_EVENTS,
     NO_TASK_LOST,
     NO_CORRUPTION,
@@ -49,6 +53,8 @@ pub const PROMISES: [&str; 16] = [
     TRACKED,
     ENDED_WITH_THREAD,
     GOES_WHOLE,
+    ANSWER_STANDS,
+    ONE_ANSWER,
 ];
 
 /// A promise that was broken.
@@ -104,6 +110,8 @@ pub(super) fn check(seen: &Seen, remote: &[RemoteTask], asked: &[Asked], callers
         what_was_said_stands(op, &rows, &mut found);
     }
     threads_go_whole(seen, &mut found);
+    answers::they_stand(&seen.writes, ops, &mut found);
+    answers::they_are_not_repeated(remote, asked, &mut found);
     nothing_is_delivered_twice(seen, &mut found);
     nothing_stale_is_delivered(seen, &mut found);
     only_owners_write(&seen.writes, &mut found);

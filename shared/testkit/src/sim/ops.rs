@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 
 use pudu_app::ports::Random;
-use pudu_app::tasks::{CancelError, Detailed};
+use pudu_app::tasks::{CancelError, Detailed, InputError};
 use pudu_app::tools::{InvokeError, Invoked};
 use pudu_domain::{TaskId, TaskKey, ThreadKey, Timestamp};
 
@@ -28,6 +28,8 @@ pub(crate) struct Submission {
     pub(crate) told_another: bool,
     /// Whether somebody was told that the request to cancel it stands.
     pub(crate) cancel_stands: bool,
+    /// The task of which somebody was told that his answer is taken.
+    pub(crate) answered: Option<TaskKey>,
 }
 
 impl Submission {
@@ -78,6 +80,7 @@ impl Ops {
             told: None,
             told_another: false,
             cancel_stands: false,
+            answered: None,
         });
         op.drawn.push(id.clone());
     }
@@ -99,6 +102,16 @@ impl Ops {
         if let (Some(op), Ok(Some(task))) = (lock(&self.0).submitted.get_mut(&number), told) {
             op.cancel_stands |= task.listed.task.cancel.is_some();
         }
+    }
+}
+
+impl Ops {
+    /// What somebody heard who answered its question; whether he is done.
+    pub(crate) fn answer_answered(&self, number: u64, told: &Result<Option<Detailed>, InputError>) -> bool {
+        let mut asked = lock(&self.0);
+        let (Some(op), Ok(Some(task))) = (asked.submitted.get_mut(&number), told) else { return false };
+        op.answered = Some(task.listed.task.key.clone());
+        true
     }
 }
 

@@ -1,4 +1,4 @@
-//! What callers and operators do: submit, submit again, hang up, ask to cancel, ask again, change the config.
+//! What callers and operators do: submit, submit again, hang up, answer, ask to cancel, ask again, change the config.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,7 +7,7 @@ use pudu_app::ports::{Caller, Clock, Random};
 use pudu_app::tools::Terms;
 use pudu_app::wiring::Wiring;
 use pudu_domain::{IdempotencyKey, ThreadKey};
-use serde_json::{Map, json};
+use serde_json::{Map, Value, json};
 use tokio::task::JoinSet;
 
 use super::backend::Backend;
@@ -65,6 +65,9 @@ async fn caller<B: Backend>(world: Arc<World<B>>, number: u64, at: Duration, ran
         Some(early) => drop(tokio::join!(submit, early)),
         None => submit.await,
     }
+    if random.chance(50) {
+        Box::pin(answerer(&world, number, &random)).await;
+    }
     if !random.chance(45) {
         return;
     }
@@ -96,6 +99,35 @@ async fn canceller<B: Backend>(world: &World<B>, number: u64, after: Duration, r
         world.ops.cancel_answered(number, &wiring.tasks().cancel(&key).await);
     };
     process.run(cancel, PATIENCE).await;
+}
+
+/// Somebody watches the thread for a while, and answers what the task asks; now and then two at once.
+async fn answerer<B: Backend>(world: &World<B>, number: u64, random: &SeededRandom) {
+    for _ in 0..8 {
+        world.wait(random.millis(1_000..20_000)).await;
+        let answers = async |input: &str| answered(world, number, &json!(input), random).await;
+        let done = if random.chance(20) {
+            let (one, other) = tokio::join!(answers("2026"), answers("2027"));
+            one || other
+        } else {
+            answers("2026").await
+        };
+        if done && random.chance(70) {
+            return;
+        }
+    }
+}
+
+/// One attempt to answer; whether its giver heard that it is taken.
+async fn answered<B: Backend>(world: &World<B>, number: u64, input: &Value, random: &SeededRandom) -> bool {
+    let Some(key) = world.ops.submitted().get(&number).and_then(Submission::key) else { return false };
+    let process = Process::new(world, "answerer", random, Arc::new(random.fork()));
+    let mut heard = false;
+    let answer = async |wiring: Wiring| {
+        heard = world.ops.answer_answered(number, &wiring.tasks().answer(&key, input, None).await);
+    };
+    process.run(answer, PATIENCE).await;
+    heard
 }
 
 /// One attempt to submit; whether its caller heard that the task is tracked.

@@ -51,7 +51,7 @@ enum Broken {
 }
 
 /// Every broken rule, and the promise that it must be seen to break.
-const CAUGHT: [(Broken, &str); 22] = [
+const CAUGHT: [(Broken, &str); 24] = [
     (Broken::Mutant(Mutant::IgnoreGeneration), "no write by a holder whose lease ended"),
     (Broken::Mutant(Mutant::IgnoreLeaseEnd), "no write by a holder whose lease ended"),
     (Broken::Mutant(Mutant::DecideSkipsFence), "no write by a holder whose lease ended"),
@@ -69,6 +69,11 @@ const CAUGHT: [(Broken, &str); 22] = [
     (Broken::Mutant(Mutant::DecideSkipsWithdrawal), "no event is delivered that was not true"),
     (Broken::Mutant(Mutant::DeliverStale), "no event is delivered that was not true"),
     (Broken::Mutant(Mutant::ListsNothing), "what a deleted thread had at its server is ended there"),
+    (
+        Broken::Mutant(Mutant::ForgetAnswer),
+        "an answer that its giver was told of stands until it is heard of",
+    ),
+    (Broken::Mutant(Mutant::AnswerBlindly), "an answer is handed over again only after a look"),
     (Broken::Flaw(Flaw::ErasesHalf), "a deleted thread goes whole"),
     (Broken::Flaw(Flaw::ClaimsLeased), "no write by a holder whose lease ended"),
     (Broken::Flaw(Flaw::SharesHandles), "a remote handle belongs to one task"),

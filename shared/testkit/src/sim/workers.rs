@@ -18,6 +18,7 @@ use tokio::task::JoinSet;
 
 use super::World;
 use super::backend::Backend;
+use super::wakes;
 use crate::clock::VirtualClock;
 use crate::fixture;
 use crate::gate::{Gate, Gated, Open};
@@ -77,7 +78,7 @@ impl<B: Backend> World<B> {
             threads: stores.threads,
             due: stores.due,
             beacons: stores.beacons,
-            waker: None,
+            waker: Some(self.wakes.waker()),
             config: Arc::new(config),
             keys,
             secrets: Arc::new(NoSecrets),
@@ -110,7 +111,7 @@ impl<B: Backend> World<B> {
     }
 }
 
-/// Starts two pollers and two notifiers. They end when the set is dropped.
+/// Starts two pollers and two notifiers, and whatever is woken beside them. They end when the set is dropped.
 pub(super) fn start<B: Backend>(world: &Arc<World<B>>, random: &SeededRandom) -> JoinSet<()> {
     let mut processes = JoinSet::new();
     for (role, name) in [
@@ -121,6 +122,7 @@ pub(super) fn start<B: Backend>(world: &Arc<World<B>>, random: &SeededRandom) ->
     ] {
         processes.spawn(process(Arc::clone(world), role, name, random.fork()));
     }
+    processes.spawn(wakes::invoke(Arc::clone(world), random.fork()));
     processes
 }
 

@@ -1,0 +1,96 @@
+//! Wake-ups: invocations that come late, twice or never, beside the ticks of the schedule.
+
+use std::sync::{Arc, Mutex};
+
+use async_trait::async_trait;
+use pudu_app::deadline::Deadline;
+use pudu_app::ports::{Background, Clock, Wake, WakeError, Waker};
+use pudu_app::worker::{Call, Work};
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::task::JoinSet;
+
+use super::World;
+use super::backend::Backend;
+use crate::lock::lock;
+use crate::random::SeededRandom;
+
+/// Of 100 wake-ups, so many are lost while it is rough.
+const LOST: u64 = 20;
+/// Of 100 wake-ups, so many come twice.
+const TWICE: u64 = 20;
+
+type Woken = (Background, Vec<Wake>);
+
+/// What wakes the functions of a world.
+pub(crate) struct Wakes {
+    sender: UnboundedSender<Woken>,
+    /// Until somebody listens; a world in which nobody does loses every wake-up.
+    receiver: Mutex<Option<UnboundedReceiver<Woken>>>,
+}
+
+struct Sender(UnboundedSender<Woken>);
+
+#[async_trait]
+impl Waker for Sender {
+    async fn wake(&self, function: Background, items: &[Wake]) -> Result<(), WakeError> {
+        let sent = self.0.send((function, items.to_vec()));
+        sent.map_err(|_| WakeError { function: function.as_str(), source: "injected: nobody listens".into() })
+    }
+}
+
+impl Wakes {
+    pub(crate) fn new() -> Self {
+        let (sender, receiver) = unbounded_channel();
+        Self { sender, receiver: Mutex::new(Some(receiver)) }
+    }
+
+    /// What a process wakes others by.
+    pub(crate) fn waker(&self) -> Arc<dyn Waker> {
+        Arc::new(Sender(self.sender.clone()))
+    }
+}
+
+/// Invokes functions for as long as the world lives.
+pub(super) async fn invoke<B: Backend>(world: Arc<World<B>>, random: SeededRandom) {
+    let Some(mut woken) = lock(&world.wakes.receiver).take() else { return };
+    let mut running = JoinSet::new();
+    while let Some((function, items)) = woken.recv().await {
+        let lost = random.chance(LOST) && !world.weather.is_calm();
+        let times = match (lost, random.chance(TWICE)) {
+            (true, _) => 0,
+            (false, twice) => 1 + usize::from(twice),
+        };
+        for _ in 0..times {
+            running.spawn(invocation(Arc::clone(&world), function, items.clone(), random.fork()));
+        }
+        while running.try_join_next().is_some() {}
+    }
+}
+
+/// One invocation, in a process of its own.
+async fn invocation<B: Backend>(
+    world: Arc<World<B>>,
+    function: Background,
+    items: Vec<Wake>,
+    random: SeededRandom,
+) {
+    world.wait(random.millis(0..3_000)).await;
+    let name = match function {
+        Background::Poller => "woken poller",
+        Background::Notifier => "woken notifier",
+    };
+    let clock = world.skewed(&random);
+    let gate = world.gate(name, clock, &random);
+    let wiring = world.wiring(name, clock, &gate, Arc::new(random.fork()));
+    let work: Arc<dyn Work> = match function {
+        Background::Poller => Arc::new(wiring.poller()),
+        Background::Notifier => Arc::new(wiring.notifier()),
+    };
+    let deadline = Deadline::at(clock.now() + random.millis(20_000..90_000));
+    let (drain, call) = (wiring.drain(), Call::Wake(items));
+    tokio::select! {
+        biased;
+        () = gate.crashed() => {}
+        _ = drain.answer(work, call, deadline) => {}
+    }
+}
