@@ -37,6 +37,9 @@ pub struct Bounds {
     pub cancel: bool,
     /// Questions of the server.
     pub questions: u8,
+    /// Whether somebody answers. Whoever holds a claim sends as long as its lease lasts by his own clock, so clocks must not differ
+    /// here: a worker's margin, which is far longer than any skew, is no part of the model.
+    pub answer: bool,
     /// States after which the search gives up, as a guard against one that never ends.
     pub states: usize,
 }
@@ -54,6 +57,8 @@ pub enum Bent {
     ClaimsLeased,
     /// A request to cancel leaves the due time as it was, and the cancel lane never sees it.
     ForgetsDue,
+    /// Whoever holds a claim takes himself for the first who can send an answer.
+    AnswersBlindly,
 }
 
 /// A property that does not hold, and the steps that show it.
@@ -90,17 +95,24 @@ impl Bounds {
         late: 0,
         cancel: true,
         questions: 0,
+        answer: false,
         states: 3_000_000,
     };
     /// Small enough for every test run: one kind of trouble each.
-    pub const SMALL: [Self; 3] = [
+    pub const SMALL: [Self; 5] = [
         Self { unanswered: 1, ..Self::NONE },
         Self { faults: 1, ..Self::NONE },
         Self { crashes: 1, questions: 1, ..Self::NONE },
+        Self { crashes: 1, ..Self::ANSWERED },
+        Self { faults: 1, cancel: false, ..Self::ANSWERED },
     ];
+    /// A question, and somebody who answers it.
+    const ANSWERED: Self = Self { skew: [0; 3], questions: 1, answer: true, ..Self::NONE };
     /// What the nightly run searches.
-    pub const LARGE: [Self; 1] =
-        [Self { unanswered: 1, faults: 1, crashes: 1, late: 1, states: 60_000_000, ..Self::NONE }];
+    pub const LARGE: [Self; 2] = [
+        Self { unanswered: 1, faults: 1, crashes: 1, late: 1, states: 60_000_000, ..Self::NONE },
+        Self { unanswered: 1, faults: 1, crashes: 1, states: 60_000_000, ..Self::ANSWERED },
+    ];
 }
 
 impl fmt::Display for Found {

@@ -6,8 +6,8 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use pudu_domain::task::{
-    Attention, Change, Command, Context, PayloadWrite, Phase, Refusal, Rejected, State as TaskState,
-    Tracking, decide, intend,
+    Attention, Change, Command, Context, Given, Heard, PayloadWrite, Phase, Refusal, Rejected, Sent, Stand,
+    State as TaskState, Tracking, decide, intend, question_digest,
 };
 use pudu_domain::{
     Due, Durable, Expect, Generation, Lane, Lease, Owner, Payload, Policy, Snapshot, Status, Task, TaskSpec,
@@ -146,6 +146,12 @@ impl Images {
 
     /// A row as it is stored.
     pub(super) fn stored(&mut self, mut task: Task) -> Image {
+        let risen = task.durable.generation.number().saturating_sub(NEWEST);
+        if let Some(answer) = &mut task.answer {
+            // Of how long ago it was given only whether one claim came since is ever asked.
+            let given_in = answer.given_in.number().saturating_sub(risen).max(NEWEST - 2);
+            answer.given_in = Generation::new(given_in);
+        }
         task.durable.generation = Generation::new(NEWEST);
         task.durable.wake = NEWEST;
         self.keep(task)
@@ -153,7 +159,7 @@ impl Images {
 
     /// What somebody remembers of a row that was claimed or fenced since. Nothing of what it says can be written any more
     /// (if it is, that is a violation whatever it says), so only what the state machine asks for is kept: one row for
-    /// all intents, one for all tracked tasks.
+    /// all intents, one for all tracked tasks that ask, one for all others.
     pub(super) fn older(&mut self, image: Image) -> Image {
         if let Some(older) = self.older.get(&image) {
             return *older;
@@ -170,14 +176,15 @@ impl Images {
         stale.answer = None;
         stale.attention = Attention::default();
         stale.tracking = Tracking::default();
-        stale.payload = None;
         stale.error = None;
         match &mut stale.state {
             TaskState::Intent { deadline } => *deadline = moment(0),
+            TaskState::Active { phase: Phase::InputRequired, next_poll_at } => *next_poll_at = moment(0),
             TaskState::Active { phase, next_poll_at } => {
                 (*phase, *next_poll_at) = (Phase::Working, moment(0));
+                stale.payload = None;
             }
-            TaskState::Ended { .. } => {}
+            TaskState::Ended { .. } => stale.payload = None,
         }
         let older = self.keep(stale);
         self.older.insert(image, older);
@@ -240,7 +247,7 @@ impl Images {
         let stored = task.payload.as_ref().and_then(|digest| self.payloads.get(digest));
         let payload = stored.cloned().unwrap_or_default();
         let context = Context { spec: &spec, payload: &payload, policy: &self.policy };
-        let outcome = decide(task, command(op, moment(decided)), moment(decided), context);
+        let outcome = decide(task, command(op, moment(decided), &payload), moment(decided), context);
         if let Ok(Some(Change { task, payload: PayloadWrite::Put(payload), .. })) = &outcome
             && let Some(digest) = &task.payload
         {
@@ -309,9 +316,12 @@ fn each_moment(task: &mut Task, change: impl Fn(Timestamp) -> Timestamp) {
         apply(&mut cancel.until);
         cancel.next_at.as_mut().map(apply);
     }
+    if let Some(Stand::Taken { at }) = task.answer.as_mut().map(|answer| &mut answer.stand) {
+        apply(at);
+    }
 }
 
-fn command(op: Op, now: Timestamp) -> Command {
+fn command(op: Op, now: Timestamp, payload: &Payload) -> Command {
     match op {
         Op::Took => Command::RecordSubmit {
             remote: remote("r"),
@@ -331,5 +341,14 @@ fn command(op: Op, now: Timestamp) -> Command {
         Op::Recover => Command::Recover,
         Op::GiveBack => Command::GiveBack,
         Op::RequestCancel => Command::RequestCancel,
+        Op::GiveAnswer => Command::GiveAnswer(Given {
+            question: payload.input_required.as_ref().map(question_digest).unwrap_or_default(),
+            version: None,
+            input: "2026".into(),
+        }),
+        Op::Answered { sure, asking } => Command::RecordAnswer {
+            sent: if sure { Sent::Taken } else { Sent::Unsure("no answer".into()) },
+            heard: Some(Heard::Status(said(if asking { Status::InputRequired } else { Status::Working }))),
+        },
     }
 }

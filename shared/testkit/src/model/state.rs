@@ -14,8 +14,8 @@ pub(super) struct State {
     pub(super) row: Image,
     pub(super) remote: Remote,
     pub(super) workers: [Worker; WORKERS],
-    /// Who asks to cancel.
-    pub(super) asker: Asker,
+    /// Who asks to cancel, and who answers.
+    pub(super) askers: [Asker; 2],
     /// A write that is on its way to the table while its writer has gone on.
     pub(super) late: Option<Late>,
     pub(super) left: Left,
@@ -23,6 +23,8 @@ pub(super) struct State {
     pub(super) committed: bool,
     /// Whether somebody was told that the request to cancel stands.
     pub(super) cancel_stands: bool,
+    /// Whether the server took the answer.
+    pub(super) taken: bool,
 }
 
 /// How much may still go wrong.
@@ -56,11 +58,26 @@ pub(super) enum Op {
     Completed,
     Cancelled,
     PollFailed,
-    CancelEnded { completed: bool },
+    CancelEnded {
+        completed: bool,
+    },
     CancelFailed,
     Recover,
     GiveBack,
     RequestCancel,
+    GiveAnswer,
+    /// The answer was sent. Whether the server surely took it, and whether it asked all the same when it was looked at then.
+    Answered {
+        sure: bool,
+        asking: bool,
+    },
+}
+
+/// What somebody wants who holds nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum Wants {
+    Cancel,
+    Answer,
 }
 
 /// The lanes that a worker serves.
@@ -124,7 +141,7 @@ pub(super) struct Writing {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Who {
     Worker(usize),
-    Asker,
+    Asker(Wants),
 }
 
 /// A write on its way. Its condition was written down at `sent`, by its writer's clock, relative to now.
@@ -152,26 +169,27 @@ impl State {
             row: intent,
             remote: Remote::Absent,
             workers,
-            asker: if bounds.cancel { Asker::Idle } else { Asker::Gone },
+            askers: [bounds.cancel, bounds.answer].map(|comes| if comes { Asker::Idle } else { Asker::Gone }),
             late: None,
             left: Left { unanswered, faults, crashes, late, questions },
             committed: false,
             cancel_stands: false,
+            taken: false,
         }
     }
 
     /// Every image that somebody remembers.
     pub(super) fn images(&mut self) -> impl Iterator<Item = &mut Image> {
         let workers = self.workers.iter_mut().filter_map(Worker::image);
-        let asker = match &mut self.asker {
+        let askers = self.askers.iter_mut().filter_map(|asker| match asker {
             Asker::Read { image } | Asker::Unanswered(Writing { image, .. }) => Some(image),
             Asker::Idle | Asker::Gone => None,
-        };
+        });
         let late = match &mut self.late {
             Some(Late { what: Delayed::Write(writing), .. }) => Some(&mut writing.image),
             _ => None,
         };
-        workers.chain(asker).chain(late)
+        workers.chain(askers).chain(late)
     }
 
     /// Every command that a worker has, with the image that it is for.
@@ -186,7 +204,7 @@ impl State {
             Some(Late { what: Delayed::Write(Writing { op, image, .. }), .. }) => Some((op, *image)),
             _ => None,
         };
-        workers.chain(late.filter(|(op, _)| **op != Op::RequestCancel))
+        workers.chain(late.filter(|(op, _)| op.wants().is_none()))
     }
 
     /// Every moment that somebody remembers.
@@ -196,10 +214,10 @@ impl State {
             Worker::Unanswered(writing) => Some(&mut writing.decided),
             _ => None,
         });
-        let asker = match &mut self.asker {
+        let askers = self.askers.iter_mut().filter_map(|asker| match asker {
             Asker::Unanswered(writing) => Some(&mut writing.decided),
             _ => None,
-        };
+        });
         let (sent, what) = match &mut self.late {
             Some(Late { sent, what, .. }) => (
                 Some(sent),
@@ -210,7 +228,7 @@ impl State {
             ),
             None => (None, None),
         };
-        workers.chain(asker).chain(sent).chain(what)
+        workers.chain(askers).chain(sent).chain(what)
     }
 }
 
@@ -221,15 +239,25 @@ impl State {
             Worker::Unanswered(writing) => Some(writing),
             _ => None,
         });
-        let asker = match &mut self.asker {
+        let askers = self.askers.iter_mut().filter_map(|asker| match asker {
             Asker::Unanswered(writing) => Some(writing),
             _ => None,
-        };
+        });
         let late = match &mut self.late {
             Some(Late { what: Delayed::Write(writing), .. }) => Some(writing),
             _ => None,
         };
-        workers.chain(asker).chain(late)
+        workers.chain(askers).chain(late)
+    }
+
+    pub(super) fn asker(&self, wants: Wants) -> Asker {
+        self.askers.get(wants as usize).copied().unwrap_or(Asker::Gone)
+    }
+
+    pub(super) fn ask(&mut self, wants: Wants, asker: Asker) {
+        if let Some(place) = self.askers.get_mut(wants as usize) {
+            *place = asker;
+        }
     }
 
     pub(super) fn set(&mut self, at: usize, worker: Worker) {
@@ -251,7 +279,7 @@ impl State {
     pub(super) fn wait(&mut self, who: Who, writing: Writing) {
         match who {
             Who::Worker(at) => self.set(at, Worker::Unanswered(writing)),
-            Who::Asker => self.asker = Asker::Unanswered(writing),
+            Who::Asker(wants) => self.ask(wants, Asker::Unanswered(writing)),
         }
     }
 
@@ -261,14 +289,32 @@ impl State {
                 Some(Worker::Unanswered(writing)) => Some(writing),
                 _ => None,
             },
-            Who::Asker => match &mut self.asker {
-                Asker::Unanswered(writing) => Some(writing),
+            Who::Asker(wants) => match self.askers.get_mut(wants as usize) {
+                Some(Asker::Unanswered(writing)) => Some(writing),
                 _ => None,
             },
         };
         if let Some(writing) = writing {
             writing.applied |= applied;
         }
+    }
+}
+
+impl Wants {
+    pub(super) const ALL: [Self; 2] = [Self::Cancel, Self::Answer];
+
+    pub(super) const fn op(self) -> Op {
+        match self {
+            Self::Cancel => Op::RequestCancel,
+            Self::Answer => Op::GiveAnswer,
+        }
+    }
+}
+
+impl Op {
+    /// Who wants it, if it is nothing that a holder does.
+    pub(super) fn wants(self) -> Option<Wants> {
+        Wants::ALL.into_iter().find(|wants| wants.op() == self)
     }
 }
 

@@ -2,10 +2,12 @@
 
 use pudu_domain::task::State as TaskState;
 
-use super::Bounds;
-use super::images::{Claimed, Claiming, Image, lease};
-use super::state::{Asker, Delayed, Late, Left, Op, Remote, Serves, State, WORKERS, Who, Worker, Writing};
-use super::write::{Broken, Fate, Rules, STILL_HELD, UNFIT};
+use super::images::{Claimed, Claiming, Image, lease, moment};
+use super::state::{
+    Asker, Delayed, Late, Left, Op, Remote, Serves, State, WORKERS, Wants, Who, Worker, Writing,
+};
+use super::write::{ANSWERED_TWICE, Broken, Fate, Rules, STILL_HELD, UNFIT};
+use super::{Bent, Bounds};
 
 /// How long a claim is held, in units.
 const LEASE: i8 = 2;
@@ -35,10 +37,10 @@ pub(super) enum Step {
     Commits(usize, Op, Fate),
     CommitsAgain(usize, Op, Fate),
     ReadsAgain(usize),
-    AskerReads,
-    AskerWrites(Fate),
-    AskerWritesAgain(Fate),
-    AskerGivesUp,
+    AskerReads(Wants),
+    AskerWrites(Wants, Fate),
+    AskerWritesAgain(Wants, Fate),
+    AskerGivesUp(Wants),
 }
 
 type Next = (Step, Result<State, Broken>);
@@ -55,7 +57,9 @@ impl Rules {
         for (at, skew) in (0..WORKERS).zip(bounds.skew) {
             self.worker(state, at, skew, &mut next);
         }
-        self.asker(state, &mut next);
+        for wants in Wants::ALL {
+            self.asker(state, wants, &mut next);
+        }
         next
     }
 
@@ -105,6 +109,10 @@ impl Rules {
             }
             Worker::Holds { serves, image } => {
                 let vain = (!self.images.is_current(image)).then(|| self.images.vain(image));
+                if serves == Serves::Poll && vain.is_none() && self.hands_over(state, (at, image, skew), next)
+                {
+                    return;
+                }
                 calls(state, at, (serves, image), vain, next);
             }
             Worker::Has { op, image } => match self.images.decide(image, op, skew) {
@@ -208,41 +216,75 @@ impl Rules {
         }
     }
 
-    fn asker(&mut self, state: &State, next: &mut Vec<Next>) {
-        match state.asker {
+    fn asker(&mut self, state: &State, wants: Wants, next: &mut Vec<Next>) {
+        let mut after = *state;
+        match state.asker(wants) {
             Asker::Gone => {}
             Asker::Idle => {
-                next.push((
-                    Step::AskerReads,
-                    Ok(State { asker: Asker::Read { image: state.row }, ..*state }),
-                ));
+                // Who answers has seen a question.
+                if wants == Wants::Cancel
+                    || matches!(self.images.decide(state.row, wants.op(), 0), Ok(Some(_)))
+                {
+                    after.ask(wants, Asker::Read { image: state.row });
+                    next.push((Step::AskerReads(wants), Ok(after)));
+                }
             }
             Asker::Read { image } => {
-                if let Ok(Some(_)) = self.images.decide(image, Op::RequestCancel, 0) {
-                    let writing = Writing { op: Op::RequestCancel, image, decided: 0, applied: false };
+                if let Ok(Some(_)) = self.images.decide(image, wants.op(), 0) {
+                    let writing = Writing { op: wants.op(), image, decided: 0, applied: false };
                     for (fate, from) in fates(state) {
-                        let after = self.attempt(&from, Who::Asker, writing, (fate, false), 0);
-                        next.push((Step::AskerWrites(fate), after));
+                        let after = self.attempt(&from, Who::Asker(wants), writing, (fate, false), 0);
+                        next.push((Step::AskerWrites(wants, fate), after));
                     }
                 } else {
-                    // Nothing changes by it: it had ended, or was asked for before.
-                    let asked = self.images.task(image).cancel.is_some();
-                    let after =
-                        State { asker: Asker::Gone, cancel_stands: state.cancel_stands || asked, ..*state };
-                    next.push((Step::AskerGivesUp, Ok(after)));
+                    // Nothing changes by it: it had ended, was asked for or answered before, or asks no more.
+                    after.cancel_stands |= wants == Wants::Cancel && self.images.task(image).cancel.is_some();
+                    after.ask(wants, Asker::Gone);
+                    next.push((Step::AskerGivesUp(wants), Ok(after)));
                 }
             }
             Asker::Unanswered(writing) => {
-                let mut after = *state;
-                after.leave(Who::Asker);
-                after.asker = Asker::Gone;
-                next.push((Step::AskerGivesUp, Ok(after)));
+                after.leave(Who::Asker(wants));
+                after.ask(wants, Asker::Gone);
+                next.push((Step::AskerGivesUp(wants), Ok(after)));
                 for (fate, from) in fates(state) {
-                    let after = self.attempt(&from, Who::Asker, writing, (fate, true), 0);
-                    next.push((Step::AskerWritesAgain(fate), after));
+                    let after = self.attempt(&from, Who::Asker(wants), writing, (fate, true), 0);
+                    next.push((Step::AskerWritesAgain(wants, fate), after));
                 }
             }
         }
+    }
+
+    /// A holder with an answer to hand over; whether there is one. It is sent and the task looked at in one step: what comes in
+    /// between changes only what the look shows.
+    fn hands_over(&self, state: &State, (at, image, now): (usize, Image, i8), next: &mut Vec<Next>) -> bool {
+        let task = self.images.task(image);
+        let Some(answer) = task.answer.as_ref().filter(|answer| answer.is_waiting()) else { return false };
+        let mut comes = |op, remote, taken, left| {
+            let mut after = State { remote, left, taken, ..*state };
+            after.set(at, Worker::Has { op, image });
+            next.push((Step::Calls(at, op), Ok(after)));
+        };
+        let (remote, taken, left) = (state.remote, state.taken, state.left);
+        if task.durable.lease.as_ref().is_none_or(|lease| lease.until < moment(now)) {
+            comes(Op::GiveBack, remote, taken, left);
+            return true;
+        }
+        let fresh = answer.is_fresh(task.durable.generation) || self.bent == Some(Bent::AnswersBlindly);
+        if remote != Remote::Asking {
+            // Only who does not look sends what nobody asks for.
+            if fresh && taken {
+                next.push((Step::Calls(at, Op::GiveAnswer), Err(ANSWERED_TWICE)));
+                return true;
+            }
+            return false;
+        }
+        comes(Op::Answered { sure: true, asking: false }, Remote::Working, true, left);
+        if let Some(left) = left.without_a_fault() {
+            comes(Op::Answered { sure: false, asking: false }, Remote::Working, true, left);
+            comes(Op::Answered { sure: false, asking: true }, Remote::Asking, taken, left);
+        }
+        true
     }
 }
 

@@ -15,11 +15,12 @@ fn shown(found: &Found) -> String {
 }
 
 /// Every bent condition, and the property that shows it.
-const CAUGHT: [(Bent, &str); 5] = [
+const CAUGHT: [(Bent, &str); 6] = [
     (Bent::IgnoresGeneration, "no write with an old generation is applied"),
     (Bent::IgnoresWake, "no request to cancel is lost"),
     (Bent::FenceKeepsGeneration, "what is judged done was applied"),
     (Bent::ClaimsLeased, "nobody claims what is still held by his own clock"),
+    (Bent::AnswersBlindly, "a server that took an answer is not given it again"),
     (Bent::ForgetsDue, "from every state an end can be reached"),
 ];
 

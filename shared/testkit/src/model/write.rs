@@ -28,6 +28,7 @@ pub(super) const CANCEL_LOST: Broken = "no request to cancel is lost";
 pub(super) const FALSELY_DONE: Broken = "what is judged done was applied";
 pub(super) const FALSELY_LOST: Broken = "what is judged lost was not applied";
 pub(super) const UNFIT: Broken = "what a holder commands fits the row that it holds";
+pub(super) const ANSWERED_TWICE: Broken = "a server that took an answer is not given it again";
 pub(super) const ENDLESS: Broken = "from every state an end can be reached";
 
 /// The world's rules: the real ones, or bent.
@@ -162,16 +163,16 @@ impl Rules {
                 };
                 state.set(at, next);
             }
-            Who::Asker => match verdict {
+            Who::Asker(wants) => match verdict {
                 Verdict::Done => {
-                    state.asker = Asker::Gone;
+                    state.ask(wants, Asker::Gone);
                     state.cancel_stands |= writing.op == Op::RequestCancel;
                     if state.cancel_stands && self.images.task(state.row).cancel.is_none() {
                         return Err(CANCEL_LOST);
                     }
                 }
                 // It reads again.
-                Verdict::Lost | Verdict::Woken | Verdict::Unknown => state.asker = Asker::Idle,
+                Verdict::Lost | Verdict::Woken | Verdict::Unknown => state.ask(wants, Asker::Idle),
             },
         }
         Ok(())
