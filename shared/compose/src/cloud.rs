@@ -19,7 +19,7 @@ use crate::base::{Base, ports};
 
 /// Between two ticks of the schedule in the template. A poller that ended with something due before the next one would leave it
 /// until then: tasks that are asked every half minute would be asked every minute.
-const TICK: Duration = Duration::from_mins(1);
+pub const TICK: Duration = Duration::from_mins(1);
 
 /// One function's use cases.
 pub struct Cloud {

@@ -8,5 +8,5 @@ mod base;
 mod cloud;
 
 pub use base::{Base, ports};
-pub use cloud::{Cloud, ComposeError, cloud};
+pub use cloud::{Cloud, ComposeError, TICK, cloud};
 pub use pudu_mcp::{Egress, Launcher};

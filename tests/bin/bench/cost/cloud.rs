@@ -13,6 +13,7 @@ use pudu_app::limits::Limits;
 use pudu_app::ports::{Clock, Random};
 use pudu_app::wiring::Wiring;
 use pudu_app::worker::Report;
+use pudu_compose::TICK;
 use pudu_config::Document;
 use pudu_domain::{TaskId, TaskKey};
 use pudu_lambda::random::OsRandom;
@@ -145,8 +146,8 @@ impl Cloud {
             write: cost.write,
             read: cost.read,
             polls: self.asked.load(Ordering::SeqCst),
-            poller: self.poller.clone(),
-            notifier: self.notifier.clone(),
+            poller: self.poller.so_far(),
+            notifier: self.notifier.so_far(),
         }
     }
 
@@ -201,14 +202,20 @@ impl Cloud {
     /// The use cases of an environment that has just started.
     fn wiring(&self) -> anyhow::Result<Wiring> {
         let still = Still { poll_after: CADENCE, asked: Arc::clone(&self.asked) };
-        self.life.wiring(still, Limits::default())
+        self.life.wiring(still, Limits { linger: TICK, ..Limits::default() })
     }
 }
 
 impl Billed {
     /// Time in which invocations worked, or waited for what is due soon.
-    pub(super) fn awake(&self) -> Duration {
-        self.awake + self.running.values().map(Instant::elapsed).sum::<Duration>()
+    pub(super) const fn awake(&self) -> Duration {
+        self.awake
+    }
+
+    /// With the time of those that still run. To be asked while virtual time is there to be asked.
+    fn so_far(&self) -> Self {
+        let running = self.running.values().map(Instant::elapsed).sum::<Duration>();
+        Self { awake: self.awake + running, running: BTreeMap::new(), ..*self }
     }
 
     fn begin(&mut self, number: u64) {
