@@ -1,5 +1,7 @@
 //! From a use case's error to the wire: the only place that chooses a status (reference 8.5).
 
+use std::collections::BTreeMap;
+
 use axum::Json;
 use axum::response::{IntoResponse, Response};
 use http::StatusCode;
@@ -12,6 +14,16 @@ use pudu_app::tasks::{CancelError, InputError};
 use pudu_app::tools::InvokeError;
 use pudu_config::Kind;
 use serde_json::json;
+use utoipa::openapi::{Content, RefOr, Response as Described};
+use utoipa::{IntoResponses, PartialSchema, ToSchema};
+
+/// The body of an error.
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "it only describes")]
+struct Detail {
+    /// What is wrong, where, and what to do; never a secret.
+    detail: String,
+}
 
 /// An answer that is not the one asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,6 +49,15 @@ impl Failure {
     /// The same words for a task that is not there, of another user or of another thread (reference 8.2).
     pub(crate) fn no_such_task() -> Self {
         Self::new(StatusCode::NOT_FOUND, "this thread has no such task")
+    }
+}
+
+impl IntoResponses for Failure {
+    fn responses() -> BTreeMap<String, RefOr<Described>> {
+        let content = Content::new(Some(Detail::schema()));
+        let told = Described::builder().description("What is wrong, where, and what to do");
+        let told = told.content("application/json", content).build();
+        ["4XX", "5XX"].into_iter().map(|status| (status.to_owned(), RefOr::T(told.clone()))).collect()
     }
 }
 

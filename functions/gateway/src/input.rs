@@ -14,6 +14,7 @@ use serde_json::Value;
 pub(crate) use context::Context;
 
 use crate::error::Failure;
+use crate::guard::Who;
 use crate::state::Gateway;
 
 /// Largest body, in bytes.
@@ -74,7 +75,8 @@ impl FromRequestParts<Gateway> for Thread {
 
     async fn from_request_parts(parts: &mut Parts, state: &Gateway) -> Result<Self, Failure> {
         let AnyThread(thread) = AnyThread::from_request_parts(parts, state).await?;
-        let key = ThreadKey { user: state.user.clone(), thread };
+        let Who(who) = Who::from_request_parts(parts, state).await?;
+        let key = ThreadKey { user: who.user, thread };
         if state.threads.is_going(&key).await? {
             return Err(Failure::no_such_thread());
         }

@@ -11,6 +11,6 @@ mod input;
 mod routes;
 mod state;
 
-pub use guard::Door;
+pub use guard::{Access, Door};
 pub use routes::router;
 pub use state::Gateway;

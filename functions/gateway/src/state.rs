@@ -11,18 +11,17 @@ use pudu_app::tasks::Tasks;
 use pudu_app::threads::Threads;
 use pudu_app::tools::Tools;
 use pudu_app::wiring::Wiring;
-use pudu_domain::UserId;
 use tokio_util::task::TaskTracker;
 
-use crate::guard::Door;
+use crate::guard::{Access, Door};
 
 /// The gateway's context.
 #[derive(Clone)]
 pub struct Gateway {
-    /// Who may come in.
+    /// From where one may come in.
     pub door: Door,
-    /// Whose threads these are, until callers are told apart.
-    pub user: UserId,
+    /// Who may come in.
+    pub access: Access,
     /// The config.
     pub configs: Arc<Configs>,
     /// What there is to call.
@@ -47,18 +46,18 @@ pub struct Gateway {
 }
 
 impl Gateway {
-    /// The gateway over `wiring`, behind `door`, for `user`.
+    /// The gateway over `wiring`, behind `door`, for those whom `access` knows.
     pub fn new(
         wiring: &Wiring,
         notes: Arc<dyn NoteStore>,
         events: Arc<dyn EventLog>,
         door: Door,
-        user: UserId,
+        access: Access,
     ) -> Self {
         let tools = wiring.tools();
         Self {
             door,
-            user,
+            access,
             configs: Arc::clone(&wiring.configs),
             catalog: Arc::clone(&wiring.catalog),
             limits: tools.limits.clone(),

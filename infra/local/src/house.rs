@@ -14,9 +14,9 @@ use pudu_app::ports::{Background, Clock, ConfigSource, Random, Vault};
 use pudu_app::wiring::Wiring;
 use pudu_app::worker::{self, Poller};
 use pudu_compose::{Base, Egress, Launcher, ports};
-use pudu_domain::{Policy, UserId};
+use pudu_domain::{CredentialTag, Policy, Principal, Role, Scope, UserId};
 use pudu_dynamo::{Table, schema};
-use pudu_gateway::{Door, Gateway, router};
+use pudu_gateway::{Access, Door, Gateway, router};
 use pudu_lambda::clock::SystemClock;
 use pudu_lambda::random::OsRandom;
 use pudu_lambda::seal_keys::FileKeys;
@@ -169,8 +169,13 @@ impl House {
         };
         let door = Door::Loopback { key: self.plan.door_key.clone() };
         let (notes, events) = (Arc::clone(&self.table), Arc::clone(&self.table));
-        router(Gateway::new(&self.wiring, notes, events, door, self.user.clone()))
-            .merge(operator::router(operator))
+        let everyone = Access::Everyone(Principal {
+            user: self.user.clone(),
+            role: Role::Admin,
+            tag: CredentialTag::of_user(&self.user),
+            scope: Scope::All,
+        });
+        router(Gateway::new(&self.wiring, notes, events, door, everyone)).merge(operator::router(operator))
     }
 
     /// The task-poller, claiming under the name `worker`.

@@ -3,6 +3,7 @@
 //! The only crate that says what happens in which order. It knows no wire format, no table and no SDK; whoever runs it
 //! (a function, one machine, a simulation) hands it adapters for [`ports`].
 
+pub mod audit;
 pub mod catalog;
 pub mod chain;
 pub mod changes;

@@ -1,5 +1,6 @@
 //! The traits between the use cases and the world. One file per port; the adapters' files mirror these names.
 
+mod audit_log;
 mod beacon;
 mod caller;
 mod catalog_store;
@@ -23,6 +24,7 @@ mod vault;
 mod waker;
 mod wrapped_keys;
 
+pub use audit_log::{AuditLog, AuditRecord, Outcome};
 pub use beacon::{Awake, Background, Beacon, Beacons, Raised};
 pub use caller::{Caller, RequestSecrets};
 pub use catalog_store::{CatalogStore, LISTING_KEPT, StoredListing};

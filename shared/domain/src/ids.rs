@@ -20,6 +20,10 @@ const THREAD_ID_CHARS: usize = 64;
 const RUN_ID_CHARS: usize = 128;
 const TASK_ID_PREFIX: &str = "mcp-task-";
 const TASK_ID_HEX: usize = 32;
+/// Bytes of a digest that names a user's credential.
+const TAG_BYTES: usize = 8;
+/// Longest tag, so that a thread named after it is legal.
+const TAG_CHARS: usize = 32;
 
 /// Why a text is no such identifier. It names the rule and never repeats the text.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -127,6 +131,28 @@ text_id!(
         && t.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.' | b':'))
 );
 
+text_id!(
+    /// A short name of the credential by which a caller came in: an API key's id, or a digest. Never secret.
+    CredentialTag, "credential's id", "must be 1 to 32 characters of a-z, 0-9 and -",
+    |t| (1..=TAG_CHARS).contains(&t.len())
+        && t.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
+);
+
+impl CredentialTag {
+    /// The tag of a user who came in without a key of ours: a digest of the user's id.
+    pub fn of_user(user: &UserId) -> Self {
+        let digest = Sha256::digest(user.as_str());
+        Self(hex::encode(digest.iter().copied().take(TAG_BYTES).collect::<Vec<_>>()))
+    }
+}
+
+impl ThreadId {
+    /// The thread of calls that name none: `mcp-<tag>`.
+    pub fn of_credential(tag: &CredentialTag) -> Self {
+        Self(format!("mcp-{tag}"))
+    }
+}
+
 impl IdempotencyKey {
     /// SHA-256 in hex: what is stored of it. Callers put anything into a key.
     pub fn digest(&self) -> String {
@@ -218,6 +244,18 @@ mod tests {
         assert!(RunId::parse("run-1:a.B_2").is_ok());
         for bad in ["", "a b", "a#b", "a/b", "ü", &"x".repeat(129)] {
             assert!(RunId::parse(bad).is_err(), "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn tags_are_short_and_plain_and_name_legal_threads() {
+        for bad in ["", "A", "a_b", "a b", "é", &"a".repeat(33)] {
+            assert!(CredentialTag::parse(bad).is_err(), "{bad}");
+        }
+        let of_user = CredentialTag::of_user(&UserId::parse("oidc:i:s").unwrap());
+        for tag in ["a", "0-9", &"z".repeat(32), of_user.as_str()] {
+            let thread = ThreadId::of_credential(&CredentialTag::parse(tag).unwrap());
+            assert_eq!(ThreadId::parse(thread.as_str()), Ok(thread));
         }
     }
 

@@ -11,6 +11,7 @@ pub mod key_part;
 pub mod note;
 pub mod payload;
 pub mod policy;
+pub mod principal;
 pub mod snapshot;
 pub mod task;
 pub mod text;
@@ -21,12 +22,13 @@ pub mod token;
 pub use durable::{Due, Durable, Expect, Generation, Lane, Lease, Owner, Verdict};
 pub use event::Event;
 pub use ids::{
-    IdempotencyKey, RemoteTaskId, RunId, ServerName, ServerTag, TaskId, TaskKey, TaskName, ThreadId,
-    ThreadKey, UserId,
+    CredentialTag, IdempotencyKey, RemoteTaskId, RunId, ServerName, ServerTag, TaskId, TaskKey, TaskName,
+    ThreadId, ThreadKey, UserId,
 };
 pub use note::Note;
 pub use payload::Payload;
 pub use policy::Policy;
+pub use principal::{Principal, Role, Scope};
 pub use snapshot::{Snapshot, Status};
 pub use task::{Task, TaskSpec};
 pub use thread::Thread;

@@ -8,16 +8,18 @@ use pudu_app::configs::Current;
 use serde_json::Value;
 
 use crate::error::Failure;
+use crate::guard::Admin;
 use crate::input::Body;
 use crate::state::Gateway;
 
-pub(super) async fn get(State(gateway): State<Gateway>) -> Result<Response, Failure> {
+pub(super) async fn get(State(gateway): State<Gateway>, _: Admin) -> Result<Response, Failure> {
     Ok(answer(&*gateway.configs.current().await?))
 }
 
 /// With `If-Match` only over the config that the caller has read; without it the last writer wins.
 pub(super) async fn put(
     State(gateway): State<Gateway>,
+    _: Admin,
     headers: HeaderMap,
     Body(body): Body<Value>,
 ) -> Result<Response, Failure> {

@@ -8,6 +8,7 @@ use serde_json::Value;
 use super::tasks::Page;
 use crate::answer;
 use crate::error::Failure;
+use crate::guard::Who;
 use crate::input::{Params, Thread};
 use crate::state::Gateway;
 
@@ -17,10 +18,11 @@ const MOST_BYTES: usize = 4 * 1024 * 1024;
 /// The newest events of a thread, in the order of their delivery; fewer than asked for where they would be too much at once.
 pub(super) async fn list(
     State(gateway): State<Gateway>,
+    Who(who): Who,
     Thread(thread): Thread,
     Params(page): Params<Page>,
 ) -> Result<Json<Vec<Value>>, Failure> {
-    let thread = ThreadKey { user: gateway.user.clone(), thread };
+    let thread = ThreadKey { user: who.user.clone(), thread };
     let events = gateway.events.events(&thread, page.limit()?).await?;
     let shown = events.iter().rev().map(|told| answer::delivered(&thread.thread, told));
     Ok(Json(newest(shown, MOST_BYTES)))

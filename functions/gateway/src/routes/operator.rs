@@ -10,6 +10,7 @@ use serde_json::Value;
 use super::tasks::Page;
 use crate::answer;
 use crate::error::Failure;
+use crate::guard::Admin;
 use crate::input::{Body, Params, Shape};
 use crate::state::Gateway;
 
@@ -32,6 +33,7 @@ impl Shape for Which {
 /// The dead letters that have waited longest, the oldest first.
 pub(super) async fn dead_letters(
     State(gateway): State<Gateway>,
+    _: Admin,
     Params(page): Params<Page>,
 ) -> Result<Json<Vec<Value>>, Failure> {
     let letters = gateway.dead_letters.list(page.limit()?).await?;
@@ -41,10 +43,11 @@ pub(super) async fn dead_letters(
 /// Makes a dead letter pending again, with all its attempts.
 pub(super) async fn replay(
     State(gateway): State<Gateway>,
+    Admin(who): Admin,
     Body(which): Body<Which>,
 ) -> Result<Json<Value>, Failure> {
     let Which { user, thread, task_id, version } = which;
-    let thread = ThreadKey { user: user.unwrap_or_else(|| gateway.user.clone()), thread };
+    let thread = ThreadKey { user: user.unwrap_or_else(|| who.user.clone()), thread };
     let key = NoteKey { task: TaskKey { thread, id: task_id }, version };
     let note = gateway.dead_letters.replay(&key).await?;
     Ok(Json(answer::dead_letter(&note)))
@@ -54,6 +57,7 @@ pub(super) async fn replay(
 /// evidence.
 pub(super) async fn corrupt_rows(
     State(gateway): State<Gateway>,
+    _: Admin,
     Params(page): Params<Page>,
 ) -> Result<Json<Vec<Value>>, Failure> {
     let rows = gateway.dead_letters.corrupt(page.limit()?).await?;

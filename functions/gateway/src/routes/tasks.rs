@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use crate::answer::{self, Notified};
 use crate::error::Failure;
+use crate::guard::Who;
 use crate::input::{Body, Params, Shape, Task, Thread};
 use crate::state::Gateway;
 
@@ -37,20 +38,22 @@ impl Page {
 
 pub(super) async fn list(
     State(gateway): State<Gateway>,
+    Who(who): Who,
     Thread(thread): Thread,
     Params(page): Params<Page>,
 ) -> Result<Json<Vec<Value>>, Failure> {
-    let thread = ThreadKey { user: gateway.user.clone(), thread };
+    let thread = ThreadKey { user: who.user.clone(), thread };
     let rows = gateway.tasks.list(&thread, page.limit()?, None).await?;
     Ok(Json(rows.iter().map(answer::listed).collect()))
 }
 
 pub(super) async fn get(
     State(gateway): State<Gateway>,
+    Who(who): Who,
     Thread(thread): Thread,
     Task(id): Task,
 ) -> Result<Json<Value>, Failure> {
-    let key = TaskKey { thread: ThreadKey { user: gateway.user.clone(), thread }, id };
+    let key = TaskKey { thread: ThreadKey { user: who.user.clone(), thread }, id };
     let row = gateway.tasks.get(&key).await?;
     detail(&gateway, row).await
 }
@@ -58,10 +61,11 @@ pub(super) async fn get(
 /// Answers at once: the server is asked in the background.
 pub(super) async fn cancel(
     State(gateway): State<Gateway>,
+    Who(who): Who,
     Thread(thread): Thread,
     Task(id): Task,
 ) -> Result<Json<Value>, Failure> {
-    let key = TaskKey { thread: ThreadKey { user: gateway.user.clone(), thread }, id };
+    let key = TaskKey { thread: ThreadKey { user: who.user.clone(), thread }, id };
     let row = gateway.tasks.cancel(&key).await?;
     detail(&gateway, row).await
 }
@@ -82,11 +86,12 @@ impl Shape for Input {
 /// Answers at once: the server gets it in the background.
 pub(super) async fn input(
     State(gateway): State<Gateway>,
+    Who(who): Who,
     Thread(thread): Thread,
     Task(id): Task,
     Body(given): Body<Input>,
 ) -> Result<Json<Value>, Failure> {
-    let key = TaskKey { thread: ThreadKey { user: gateway.user.clone(), thread }, id };
+    let key = TaskKey { thread: ThreadKey { user: who.user.clone(), thread }, id };
     let row = gateway.tasks.answer(&key, &given.input, given.version).await?;
     detail(&gateway, row).await
 }

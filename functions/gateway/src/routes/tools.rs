@@ -14,6 +14,7 @@ use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 
 use crate::error::Failure;
+use crate::guard::{Admin, Who};
 use crate::input::{Body, Context, Params, Repeatable, Shape, Thread, ToolName};
 use crate::state::Gateway;
 
@@ -69,7 +70,7 @@ pub(super) async fn search(
 }
 
 /// Forgets what servers listed, and closes the sessions with stdio servers (reference 8.1, 4.1).
-pub(super) async fn reset(State(gateway): State<Gateway>) -> Result<Json<Value>, Failure> {
+pub(super) async fn reset(State(gateway): State<Gateway>, _: Admin) -> Result<Json<Value>, Failure> {
     gateway.catalog.reset().await?;
     let message =
         "The tool lists are forgotten and sessions are closed; each server is asked again on next use.";
@@ -82,12 +83,13 @@ fn functions(catalogue: &Catalogue) -> Vec<Function> {
 
 pub(super) async fn call(
     State(gateway): State<Gateway>,
+    Who(who): Who,
     Thread(thread): Thread,
     ToolName(name): ToolName,
     Repeatable(key): Repeatable,
     Body(call): Body<Call>,
 ) -> Result<Json<Value>, Failure> {
-    let thread = ThreadKey { user: gateway.user.clone(), thread };
+    let thread = ThreadKey { user: who.user.clone(), thread };
     let caller = Caller { thread, secrets: RequestSecrets::Given(call.context.secrets.0) };
     let tools = gateway.tools.clone();
     let gone = CancellationToken::new();
