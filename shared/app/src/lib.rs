@@ -18,6 +18,7 @@ pub mod hints;
 pub mod known;
 pub mod limits;
 pub mod listings;
+pub mod oidc;
 pub mod ports;
 mod schema;
 pub mod settle;

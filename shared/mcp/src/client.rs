@@ -106,6 +106,11 @@ impl Client {
         self
     }
 
+    /// The HTTP client, for what else is fetched under the same egress rule.
+    pub(crate) fn wire(&self) -> Wire {
+        self.wire.clone()
+    }
+
     fn target(&self, server: &Server) -> Result<Target, CallError> {
         Ok(Target::of(server, self.secrets.as_ref())?.telling(&self.changes))
     }
