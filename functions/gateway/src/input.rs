@@ -1,9 +1,10 @@
 //! Reading a request: what does not fit is a 4xx that says what and where, never a 500.
 
 mod context;
+pub(crate) mod json;
+mod whole;
 
 use axum::body::Bytes;
-use axum::extract::rejection::BytesRejection;
 use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
 use http::StatusCode;
 use http::request::Parts;
@@ -12,13 +13,12 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 pub(crate) use context::Context;
+pub(crate) use whole::MAX_BODY;
+pub use whole::Patience;
 
 use crate::error::Failure;
 use crate::guard::Who;
 use crate::state::Gateway;
-
-/// Largest body, in bytes.
-pub(crate) const MAX_BODY: usize = 1024 * 1024;
 
 /// What a body may be, in words: what is wrong with one is never told by repeating it, it may hold a secret.
 pub(crate) trait Shape: DeserializeOwned {
@@ -37,10 +37,13 @@ impl<T: Shape> FromRequest<Gateway> for Body<T> {
     type Rejection = Failure;
 
     async fn from_request(request: Request, state: &Gateway) -> Result<Self, Failure> {
-        let bytes = Bytes::from_request(request, state).await.map_err(|error| body_failure(&error))?;
+        let Raw(bytes) = Raw::from_request(request, state).await?;
         // Parsed once as JSON, so that broken JSON and a wrong shape are told apart.
-        let value: Value = serde_json::from_slice(&bytes).map_err(|error| {
-            Failure::new(StatusCode::BAD_REQUEST, format!("the body is not JSON: {}", place(&error)))
+        let value = json::parse(&bytes).map_err(|broken| {
+            Failure::new(
+                StatusCode::BAD_REQUEST,
+                format!("the body is not JSON as it is taken here: {broken}"),
+            )
         })?;
         // A struct also reads from an array, by the order of its fields; no body is meant that way.
         let value = if value.is_array() { Value::Null } else { value };
@@ -50,18 +53,16 @@ impl<T: Shape> FromRequest<Gateway> for Body<T> {
     }
 }
 
-fn body_failure(rejection: &BytesRejection) -> Failure {
-    let status = rejection.status();
-    if status == StatusCode::PAYLOAD_TOO_LARGE {
-        return Failure::new(status, format!("the body is larger than {MAX_BODY} bytes"));
-    }
-    Failure::new(StatusCode::BAD_REQUEST, "the body did not arrive whole")
-}
+/// A body as it came, bounded in size and in the time that it takes to come.
+pub(crate) struct Raw(pub(crate) Bytes);
 
-/// Where the JSON broke, without repeating any of it.
-fn place(error: &serde_json::Error) -> String {
-    let what = if error.is_eof() { "it ends too early" } else { "a syntax error" };
-    format!("{what} at line {}, column {}", error.line(), error.column())
+impl FromRequest<Gateway> for Raw {
+    type Rejection = Failure;
+
+    async fn from_request(request: Request, state: &Gateway) -> Result<Self, Failure> {
+        let (head, body) = request.into_parts();
+        whole::whole(&head.headers, body, state.patience).await.map(Self)
+    }
 }
 
 /// The thread of the path, whatever it is in.

@@ -12,5 +12,6 @@ mod routes;
 mod state;
 
 pub use guard::{Access, Door};
+pub use input::Patience;
 pub use routes::router;
 pub use state::Gateway;

@@ -14,6 +14,7 @@ use pudu_app::wiring::Wiring;
 use tokio_util::task::TaskTracker;
 
 use crate::guard::{Access, Door};
+use crate::input::Patience;
 
 /// The gateway's context.
 #[derive(Clone)]
@@ -43,6 +44,8 @@ pub struct Gateway {
     /// Calls that go on when their caller has hung up, as long as the process lives: a submission that was begun is brought
     /// to its end. One that the process takes with it is ended by recovery.
     pub calls: TaskTracker,
+    /// How long a caller may take to send a body.
+    pub patience: Patience,
 }
 
 impl Gateway {
@@ -68,6 +71,7 @@ impl Gateway {
             notes,
             events,
             calls: TaskTracker::new(),
+            patience: Patience::default(),
         }
     }
 }
