@@ -1,6 +1,7 @@
 //! One catalogue of many servers: what one does wrong hides nothing of another (reference 3, vectors 20 to 27).
 
 mod asking;
+mod callers;
 mod door;
 mod keeping;
 mod promises;
@@ -9,6 +10,7 @@ mod shop;
 use std::time::Duration;
 
 use pudu_app::catalog::{NotFound, Role, ServerState};
+use pudu_testkit::fixture;
 use serde_json::json;
 
 use shop::{Shop, server, toolset, with};
@@ -18,7 +20,7 @@ async fn vector_20_a_tool_belongs_to_its_server_whatever_its_name_looks_like() {
     let config = json!({"web": server(1), "web_scraper": server(2)});
     let shop = Shop::new(config, &[("web", Ok(vec!["open"])), ("web_scraper", Ok(vec!["search"]))]).await;
     let catalogue = shop.now().await;
-    let tool = catalogue.find("web_scraper_search").unwrap();
+    let tool = catalogue.find(&fixture::principal(), "web_scraper_search").unwrap();
     assert_eq!((tool.server.name.as_str(), tool.raw()), ("web_scraper", "search"));
     assert_eq!(tool.definition()["x-own"], 1, "what we do not know passes through");
 }
@@ -27,7 +29,7 @@ async fn vector_20_a_tool_belongs_to_its_server_whatever_its_name_looks_like() {
 async fn vector_21_a_server_without_prefix_keeps_its_names() {
     let config = json!({"github": with(server(1), &json!({"tool_name_prefix": false}))});
     let shop = Shop::new(config, &[("github", Ok(vec!["github_search"]))]).await;
-    assert_eq!(shop.now().await.find("github_search").unwrap().raw(), "github_search");
+    assert_eq!(shop.now().await.find(&fixture::principal(), "github_search").unwrap().raw(), "github_search");
 }
 
 /// As the design wants it: odd names are kept, under legal ones.
@@ -50,8 +52,10 @@ async fn vector_23_a_server_that_hangs_delays_only_its_own_tools() {
     let shop = Shop::new(config, &[("fine", Ok(vec!["t"]))]).await;
     let catalogue = shop.now().await;
     assert!(shop.clock.elapsed() < Duration::from_secs(1));
-    assert!(catalogue.find("fine_t").is_ok());
-    assert!(matches!(catalogue.find("slow_t"), Err(NotFound::Down(error)) if error.server == "slow"));
+    assert!(catalogue.find(&fixture::principal(), "fine_t").is_ok());
+    assert!(
+        matches!(catalogue.find(&fixture::principal(), "slow_t"), Err(NotFound::Down(error)) if error.server == "slow")
+    );
 }
 
 /// A call of a healthy server's tool does not wait for the sick one, however long that one may take.
@@ -59,9 +63,9 @@ async fn vector_23_a_server_that_hangs_delays_only_its_own_tools() {
 async fn a_tool_is_found_without_waiting_for_a_server_that_hangs() {
     let shop = Shop::new(json!({"slow": server(1), "fine": server(2)}), &[("fine", Ok(vec!["t"]))]).await;
     let limit = Duration::from_secs(40);
-    assert!(shop.catalog.find("fine_t", limit).await.unwrap().is_ok());
+    assert!(shop.catalog.find(&fixture::principal(), "fine_t", limit).await.unwrap().is_ok());
     assert!(shop.clock.elapsed() < Duration::from_secs(1));
-    let down = shop.catalog.find("slow_t", limit).await.unwrap();
+    let down = shop.catalog.find(&fixture::principal(), "slow_t", limit).await.unwrap();
     assert!(matches!(down, Err(NotFound::Down(error)) if error.server == "slow"));
 }
 
@@ -74,12 +78,12 @@ async fn a_tool_of_a_server_that_is_down_is_not_just_unknown() {
     let down = Err("the connection broke");
     let shop = Shop::new(config.clone(), &[("my server", down.clone()), ("plain", Ok(vec!["t"]))]).await;
     assert!(
-        matches!(shop.now().await.find("my_server_x"), Err(NotFound::Down(error)) if error.server == "my server")
+        matches!(shop.now().await.find(&fixture::principal(), "my_server_x"), Err(NotFound::Down(error)) if error.server == "my server")
     );
-    assert_eq!(shop.now().await.find("anything").unwrap_err(), NotFound::Unknown);
+    assert_eq!(shop.now().await.find(&fixture::principal(), "anything").unwrap_err(), NotFound::Unknown);
     let shop = Shop::new(config, &[("my server", Ok(vec!["x"])), ("plain", down)]).await;
     assert!(
-        matches!(shop.now().await.find("anything"), Err(NotFound::Down(error)) if error.server == "plain")
+        matches!(shop.now().await.find(&fixture::principal(), "anything"), Err(NotFound::Down(error)) if error.server == "plain")
     );
 }
 
@@ -90,9 +94,9 @@ async fn no_server_gets_calls_that_are_meant_for_another() {
     let config = json!({"evil": evil, "bank": server(2)});
     let shop = Shop::new(config, &[("evil", Ok(vec!["bank_pay"])), ("bank", Err("it broke"))]).await;
     assert!(
-        matches!(shop.now().await.find("bank_pay"), Err(NotFound::Down(error)) if error.server == "bank")
+        matches!(shop.now().await.find(&fixture::principal(), "bank_pay"), Err(NotFound::Down(error)) if error.server == "bank")
     );
-    let found = shop.catalog.find("bank_pay", Duration::from_secs(40)).await.unwrap();
+    let found = shop.catalog.find(&fixture::principal(), "bank_pay", Duration::from_secs(40)).await.unwrap();
     assert!(matches!(found, Err(NotFound::Down(error)) if error.server == "bank"));
 }
 
@@ -102,7 +106,7 @@ async fn vector_26_of_a_toolset_only_the_submit_tool_is_seen() {
     let shop = Shop::new(config, &[("s", Ok(vec!["submit", "status", "cancel", "search"]))]).await;
     let catalogue = shop.now().await;
     assert_eq!(catalogue.tools.keys().collect::<Vec<_>>(), ["s_search", "s_submit"]);
-    let submit = catalogue.find("s_submit").unwrap();
+    let submit = catalogue.find(&fixture::principal(), "s_submit").unwrap();
     assert!(matches!(&submit.role, Role::Submit(set) if set.name == "report"));
     assert!(submit.description.contains("background task 'report'"));
 }
@@ -129,8 +133,11 @@ async fn a_disabled_server_is_named_and_not_asked() {
     let catalogue = shop.now().await;
     assert_eq!(shop.asked(), 0);
     assert_eq!(catalogue.servers["off"].state, ServerState::Disabled);
-    assert_eq!(catalogue.find("off_t").unwrap_err(), NotFound::Disabled { server: "off".into() });
-    assert_eq!(catalogue.find("offt").unwrap_err(), NotFound::Unknown);
+    assert_eq!(
+        catalogue.find(&fixture::principal(), "off_t").unwrap_err(),
+        NotFound::Disabled { server: "off".into() }
+    );
+    assert_eq!(catalogue.find(&fixture::principal(), "offt").unwrap_err(), NotFound::Unknown);
 }
 
 /// What is known is asked again only for the server whose entry changed.

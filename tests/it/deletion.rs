@@ -115,7 +115,10 @@ impl Yard {
         let name = format!("{}_{}", fixture::SERVER, fixture::SUBMIT_TOOL);
         let terms = Terms { key: key.map(|key| IdempotencyKey::parse(key).unwrap()), ..Terms::default() };
         let (wiring, _) = self.process(script);
-        wiring.tools().invoke(Caller::of(fixture::thread("t")), &name, Map::new(), terms).await
+        wiring
+            .tools()
+            .invoke(&fixture::principal(), Caller::of(fixture::thread("t")), &name, Map::new(), terms)
+            .await
     }
 
     async fn tick(&self, wiring: &Wiring, work: Arc<dyn Work>) {
@@ -223,7 +226,8 @@ async fn a_submission_under_way_is_waited_for_and_its_task_cancelled() {
         let slow = move |call: Call<'_>| if call.op == "driver.submit" { fate } else { Fate::Pass };
         let (wiring, _) = yard.process(slow);
         let tools = wiring.tools();
-        let call = tools.invoke(Caller::of(fixture::thread("t")), &name, Map::new(), Terms::default());
+        let (who, caller) = (fixture::principal(), Caller::of(fixture::thread("t")));
+        let call = tools.invoke(&who, caller, &name, Map::new(), Terms::default());
         let (submitted, ()) = tokio::join!(call, async {
             yard.clock.sleep(Duration::from_secs(1)).await;
             assert!(yard.delete(Open).await);
@@ -245,11 +249,11 @@ async fn a_submission_whose_submitter_died_is_waited_for_until_its_time_is_over(
     let name = format!("{}_{}", fixture::SERVER, fixture::SUBMIT_TOOL);
     let dies = |call: Call<'_>| if call.op == "driver.submit" { Fate::CrashBefore } else { Fate::Pass };
     let (wiring, gate) = yard.process(dies);
-    let tools = wiring.tools();
+    let (tools, who, caller) = (wiring.tools(), fixture::principal(), Caller::of(fixture::thread("t")));
     tokio::select! {
         biased;
         () = gate.crashed() => {}
-        _ = tools.invoke(Caller::of(fixture::thread("t")), &name, Map::new(), Terms::default()) => {}
+        _ = tools.invoke(&who, caller, &name, Map::new(), Terms::default()) => {}
     }
     assert!(yard.delete(Open).await);
     yard.work(|_: Call<'_>| Fate::Pass).await;

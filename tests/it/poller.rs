@@ -45,7 +45,13 @@ impl Bench {
         let open = wired(clock, &bench.table, &bench.server, &bench.gate(Open));
         let name = format!("{}_{}", fixture::SERVER, fixture::SUBMIT_TOOL);
         open.tools()
-            .invoke(Caller::of(fixture::thread("t")), &name, Map::new(), Terms::default())
+            .invoke(
+                &fixture::principal(),
+                Caller::of(fixture::thread("t")),
+                &name,
+                Map::new(),
+                Terms::default(),
+            )
             .await
             .unwrap();
         bench.key = bench.table.tasks()[0].task.key.clone();

@@ -50,7 +50,10 @@ impl Desk {
     async fn submit_on(&self, terms: Terms, arguments: Value) -> Result<Invoked, InvokeError> {
         let name = format!("{}_{}", fixture::SERVER, fixture::SUBMIT_TOOL);
         let Value::Object(arguments) = arguments else { panic!("arguments are an object") };
-        self.wiring.tools().invoke(Caller::of(fixture::thread("t")), &name, arguments, terms).await
+        self.wiring
+            .tools()
+            .invoke(&fixture::principal(), Caller::of(fixture::thread("t")), &name, arguments, terms)
+            .await
     }
 
     fn row(&self) -> StoredTask {

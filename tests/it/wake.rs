@@ -69,7 +69,11 @@ impl Bench {
     async fn submit(&self) -> TaskKey {
         let name = format!("{}_{}", fixture::SERVER, fixture::SUBMIT_TOOL);
         let caller = Caller::of(fixture::thread("t"));
-        self.wiring().tools().invoke(caller, &name, Map::new(), Terms::default()).await.unwrap();
+        self.wiring()
+            .tools()
+            .invoke(&fixture::principal(), caller, &name, Map::new(), Terms::default())
+            .await
+            .unwrap();
         self.table.tasks().last().unwrap().task.key.clone()
     }
 

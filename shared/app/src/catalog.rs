@@ -5,13 +5,14 @@
 
 mod parts;
 mod toolsets;
+mod visible;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use pudu_config::{Owners, Routing, Server, Toolset, may_be_of};
-use pudu_domain::Timestamp;
+use pudu_domain::{Principal, Timestamp};
 use serde_json::Value;
 use tokio::task::JoinSet;
 
@@ -21,6 +22,8 @@ use crate::known::Known;
 use crate::listings::{Listed, ListedTool};
 use crate::ports::{CallError, Clock, McpClient, StoreError, Version};
 use parts::{Part, Parts};
+
+pub use visible::is_visible;
 
 /// What a tool does when it is called.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -77,16 +80,16 @@ pub enum ServerState {
 }
 
 /// A server's part in the catalogue.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct ServerPart {
+    /// Its entry.
+    pub server: Arc<Server>,
     /// How it takes part.
     pub state: ServerState,
     /// How many of its tools are here.
     pub tools: usize,
     /// Toolsets that cannot be used, with the reason.
     pub toolset_problems: Vec<String>,
-    /// Whether its visible names begin with its own.
-    prefix: bool,
 }
 
 /// Every tool, and every server's state.
@@ -174,45 +177,60 @@ impl Catalog {
         Ok(self.assembled(&parts))
     }
 
-    /// The tool of that visible name, or why there is none. Returns as soon as it is found: a server that does not answer
-    /// holds up nobody who calls another one's tools.
+    /// The tool of that visible name, or why there is none: one that `who` may not use is as unknown as one that is nowhere. Returns
+    /// as soon as it is found: a server that does not answer holds up nobody who calls another one's tools.
     pub async fn find(
         &self,
+        who: &Principal,
         name: &str,
         limit: Duration,
     ) -> Result<Result<Arc<Tool>, NotFound>, ConfigError> {
         let until = self.clock.now() + limit;
         let mut parts = self.parts().await?;
-        if let Some(tool) = self.settled(&parts, name) {
-            return Ok(Ok(tool));
+        let found = self.search(&mut parts, who, name, until).await;
+        let found = found.filter(|tool| is_visible(&tool.server, who));
+        Ok(found.map_or_else(|| self.assembled(&parts).find(who, name).cloned(), Ok))
+    }
+
+    /// The tool of that name, whoever may use it, asking servers one kind after the other.
+    async fn search(
+        &self,
+        parts: &mut Parts,
+        who: &Principal,
+        name: &str,
+        until: Timestamp,
+    ) -> Option<Arc<Tool>> {
+        if let Some(tool) = self.settled(parts, name) {
+            return Some(tool);
         }
         let current = Arc::clone(&parts.current);
         let prefixed = current.servers.values().filter(|server| server.tool_name_prefix);
         let owner = Owners::of(prefixed.map(|server| server.name.as_str())).owner(name);
-        // Whose the name is by its beginning has it nearly always; who else could have it is asked only if not.
-        let is_owner = |server: &Server| Some(server.name.as_str()) == owner;
-        let may_be =
-            |server: &Server| !is_owner(server) && may_be_of(&server.name, server.tool_name_prefix, name);
-        let asking = self.ask(&parts, is_owner, until);
-        if let Some(tool) = self.found(&mut parts, asking, name).await {
-            return Ok(Ok(tool));
+        // Whose the name is by its beginning has it nearly always; who else could have it is asked only if not. Nobody makes
+        // Pudu ask a server that he may not use.
+        let is_owner = |server: &Server| Some(server.name.as_str()) == owner && is_visible(server, who);
+        // These whoever asks: what they list decides the names of others.
+        let may_be = |server: &Server| {
+            Some(server.name.as_str()) != owner && may_be_of(&server.name, server.tool_name_prefix, name)
+        };
+        let asking = self.ask(parts, is_owner, until);
+        if let Some(tool) = self.found(parts, asking, name).await {
+            return Some(tool);
         }
         // It may be newer than what is known of its server.
-        let asking = self.ask_again(&parts, is_owner, until);
-        if let Some(tool) = self.found(&mut parts, asking, name).await {
-            return Ok(Ok(tool));
+        let asking = self.ask_again(parts, is_owner, until);
+        if let Some(tool) = self.found(parts, asking, name).await {
+            return Some(tool);
         }
-        let asking = self.ask(&parts, may_be, until);
-        if let Some(tool) = self.found(&mut parts, asking, name).await {
-            return Ok(Ok(tool));
+        let asking = self.ask(parts, may_be, until);
+        if let Some(tool) = self.found(parts, asking, name).await {
+            return Some(tool);
         }
-        if owner.is_none() {
-            let asking = self.ask_again(&parts, may_be, until);
-            if let Some(tool) = self.found(&mut parts, asking, name).await {
-                return Ok(Ok(tool));
-            }
+        if owner.is_some() {
+            return None;
         }
-        Ok(self.assembled(&parts).find(name).cloned())
+        let asking = self.ask_again(parts, may_be, until);
+        self.found(parts, asking, name).await
     }
 
     /// Forgets every list, here and in the table, and closes what this process keeps open with servers: each is asked again
@@ -327,27 +345,5 @@ impl Catalog {
         let catalogue = Arc::new(parts.assemble(|server| self.known.task_obstacle(server)));
         *assembled = Some((parts.clone(), Arc::clone(&catalogue)));
         catalogue
-    }
-}
-
-impl Catalogue {
-    /// The tool of that visible name, or why there is none.
-    pub fn find(&self, name: &str) -> Result<&Arc<Tool>, NotFound> {
-        if let Some(tool) = self.tools.get(name) {
-            return Ok(tool);
-        }
-        // A tool that cannot be seen is attributed by its prefix.
-        let prefixed = self.servers.iter().filter(|(_, part)| part.prefix).map(|(server, _)| server.as_str());
-        let owner = Owners::of(prefixed).owner(name).and_then(|server| self.servers.get_key_value(server));
-        let unseen = self.servers.iter().filter(|(_, part)| part.state != ServerState::Ok);
-        // Without a prefix it could be anything of a server that does not show its names.
-        let owner = owner.or_else(|| unseen.into_iter().find(|(_, part)| !part.prefix));
-        Err(match owner {
-            Some((server, ServerPart { state: ServerState::Disabled, .. })) => {
-                NotFound::Disabled { server: server.clone() }
-            }
-            Some((_, ServerPart { state: ServerState::Failed(error), .. })) => NotFound::Down(error.clone()),
-            _ => NotFound::Unknown,
-        })
     }
 }

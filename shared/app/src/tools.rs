@@ -6,7 +6,7 @@ mod terms;
 
 use std::sync::Arc;
 
-use pudu_domain::{Payload, Policy};
+use pudu_domain::{Payload, Policy, Principal};
 use serde_json::{Map, Value};
 
 use crate::catalog::{Catalog, NotFound, Role};
@@ -134,9 +134,10 @@ pub struct Tools {
 }
 
 impl Tools {
-    /// Calls the tool of that visible name for a caller's thread, on `terms`.
+    /// Calls the tool of that visible name for a caller's thread, on `terms`, if it is there for `who`, whose thread it is.
     pub async fn invoke(
         &self,
+        who: &Principal,
         caller: Caller,
         name: &str,
         arguments: Map<String, Value>,
@@ -144,7 +145,7 @@ impl Tools {
     ) -> Result<Invoked, InvokeError> {
         // One budget for all of it: what looking for the tool takes, its call does not have.
         let until = self.settle.clock.now() + self.limits.front_door;
-        let tool = match self.catalog.find(name, self.limits.front_door).await? {
+        let tool = match self.catalog.find(who, name, self.limits.front_door).await? {
             Ok(tool) => tool,
             Err(NotFound::Unknown) => return Err(InvokeError::Unknown { name: name.to_owned() }),
             Err(NotFound::Disabled { server }) => {

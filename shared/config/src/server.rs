@@ -113,6 +113,13 @@ impl Server {
         self.session_init_timeout.unwrap_or(DEFAULT_TIMEOUT)
     }
 
+    /// Whether it takes calls of that user: a block `user_auth` in force that denies whom it does not map takes nobody else's. A
+    /// value that is a variable counts as there: whether it can be read shows when it is used.
+    pub fn admits(&self, user: &str) -> bool {
+        let block = self.user_auth.as_ref().filter(|block| block.enabled && self.transport.takes_headers());
+        block.is_none_or(|block| block.on_missing == OnMissing::Passthrough || block.maps(user))
+    }
+
     /// The names of the variables that its entry refers to.
     pub fn references(&self) -> BTreeSet<String> {
         let mut names = BTreeSet::new();

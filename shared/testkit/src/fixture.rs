@@ -8,8 +8,8 @@ use pudu_app::ports::{Clock, TokenPorts};
 use pudu_config::{Document, Server};
 use pudu_domain::task::{Change, Delivery, Intent, intend};
 use pudu_domain::{
-    Lease, Owner, RemoteTaskId, ServerName, Snapshot, Status, TaskId, TaskKey, TaskName, ThreadId, ThreadKey,
-    Timestamp, UserId,
+    CredentialTag, Lease, Owner, Principal, RemoteTaskId, Role, Scope, ServerName, Snapshot, Status, TaskId,
+    TaskKey, TaskName, ThreadId, ThreadKey, Timestamp, UserId,
 };
 use serde_json::{Value, json};
 
@@ -38,6 +38,12 @@ fn valid<T>(parsed: Result<T, pudu_domain::ids::InvalidId>) -> T {
 /// A thread of the user `local:default`.
 pub fn thread(name: &str) -> ThreadKey {
     thread_of("local:default", name)
+}
+
+/// The owner of [`thread`], who may use every server.
+pub fn principal() -> Principal {
+    let user = thread("t").user;
+    Principal { tag: CredentialTag::of_user(&user), user, role: Role::Admin, scope: Scope::All }
 }
 
 /// A thread of any user.

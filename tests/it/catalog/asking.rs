@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use pudu_app::catalog::NotFound;
 use pudu_app::ports::Clock;
+use pudu_testkit::fixture;
 use serde_json::json;
 use tokio::task::JoinSet;
 
@@ -22,7 +23,9 @@ async fn vector_15_concurrent_first_uses_are_one_discovery() {
             let limit = Duration::from_secs(45);
             match number % 2 {
                 0 => catalog.now(limit).await.unwrap().tools.keys().cloned().collect(),
-                _ => vec![catalog.find("s_t", limit).await.unwrap().unwrap().name.clone()],
+                _ => vec![
+                    catalog.find(&fixture::principal(), "s_t", limit).await.unwrap().unwrap().name.clone(),
+                ],
             }
         });
     }
@@ -174,7 +177,7 @@ async fn a_call_waits_for_no_other_server() {
 async fn a_time_out_that_a_hurried_caller_makes_is_not_remembered() {
     let shop = Shop::new(json!({"s": server(1)}), &[("s", Ok(vec!["t"]))]).await;
     shop.lists_take(Duration::from_secs(3));
-    let hurried = shop.catalog.find("s_t", Duration::from_secs(1)).await.unwrap();
+    let hurried = shop.catalog.find(&fixture::principal(), "s_t", Duration::from_secs(1)).await.unwrap();
     assert!(matches!(hurried, Err(NotFound::Down(_))), "{hurried:?}");
     assert!(shop.find("s_t").await.is_ok());
 }

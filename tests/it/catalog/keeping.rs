@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use pudu_app::catalog::NotFound;
 use pudu_app::ports::{Clock, LISTING_KEPT};
-use pudu_testkit::{Gate, Trace, gate};
+use pudu_testkit::{Gate, Trace, fixture, gate};
 use serde_json::{Value, json};
 
 use super::shop::{Says, Shop, server, tools, with};
@@ -201,7 +201,7 @@ async fn one_bad_tool_hides_no_other() {
         ["", "fine", "none", "wrong"].into_iter().filter(|n| names.contains(n)).collect::<Vec<_>>()
     );
     assert_eq!(
-        catalogue.find("s_fine").unwrap().definition().get("description"),
+        catalogue.find(&fixture::principal(), "s_fine").unwrap().definition().get("description"),
         None::<&Value>,
         "the first counts"
     );

@@ -176,7 +176,7 @@ impl Shop {
     }
 
     pub(super) async fn find(&self, name: &str) -> Result<Arc<Tool>, NotFound> {
-        self.catalog.find(name, LIMIT).await.unwrap()
+        self.catalog.find(&fixture::principal(), name, LIMIT).await.unwrap()
     }
 
     /// Calls a tool of a server by its raw name, as a worker does.

@@ -109,10 +109,30 @@ async fn a_call_without_its_credential_is_forbidden_and_sent_nowhere() {
         }
     }
     let mut servers = guarded(&recorder.url);
-    servers["guarded"]["user_auth"]["users"] = json!({"key:else": "x"});
+    servers["guarded"]["user_auth"]["users"] = json!({"local:default": "$NOT_SET_ANYWHERE"});
     world.put_config(&servers).await.expect(200);
     let detail = invoke(&world, "plain", &with(&json!({"REQUEST_KEY": "x"}))).await.refused(403);
     assert!(detail.contains("user id 'local:default'"), "{detail}");
+    assert!(recorder.calls.lock().unwrap().is_empty());
+}
+
+/// Whom a server would deny each call does not learn of it.
+#[tokio::test]
+async fn a_server_that_denies_the_user_is_as_unknown_as_one_that_is_not_there() {
+    let (world, recorder) = world().await;
+    let listed = world.get("/api/tools").await;
+    assert_eq!(listed["servers"]["guarded"]["state"], "ok");
+    let mut servers = guarded(&recorder.url);
+    servers["guarded"]["user_auth"]["users"] = json!({"key:else": "x"});
+    world.put_config(&servers).await.expect(200);
+    let listed = world.get("/api/tools").await;
+    assert_eq!((&listed["servers"], &listed["tools"]), (&json!({}), &json!([])));
+    assert_eq!(world.get("/api/tools/search?query=plain").await["tools"], json!([]));
+    let path = |server: &str| format!("/api/threads/t1/tools/{server}_plain");
+    let call = async |server: &str| {
+        world.call(Method::POST, &path(server), Some(&json!({}))).await.refused(404).replace(server, "it")
+    };
+    assert_eq!(call("guarded").await, call("nowhere").await);
     assert!(recorder.calls.lock().unwrap().is_empty());
 }
 

@@ -17,7 +17,10 @@ async fn submit(bench: &Bench) {
     bench.clock.sleep(Duration::from_secs(1)).await;
     let open = wired(bench.clock, &bench.table, &bench.server, &bench.gate(Open));
     let name = format!("{}_{}", fixture::SERVER, fixture::SUBMIT_TOOL);
-    open.tools().invoke(Caller::of(fixture::thread("t")), &name, Map::new(), Terms::default()).await.unwrap();
+    open.tools()
+        .invoke(&fixture::principal(), Caller::of(fixture::thread("t")), &name, Map::new(), Terms::default())
+        .await
+        .unwrap();
 }
 
 #[tokio::test(start_paused = true)]

@@ -32,7 +32,11 @@ impl Tasks {
         let terms = Terms { durable, ..Terms::default() };
         let name = format!("{}_{tool}", fixture::SERVER);
         let Value::Object(arguments) = arguments else { panic!("arguments are an object") };
-        self.desk.wiring.tools().invoke(Caller::of(fixture::thread("t")), &name, arguments, terms).await
+        self.desk
+            .wiring
+            .tools()
+            .invoke(&fixture::principal(), Caller::of(fixture::thread("t")), &name, arguments, terms)
+            .await
     }
 
     async fn echo(&self) -> Result<Invoked, InvokeError> {

@@ -8,7 +8,7 @@ use pudu_app::function::Function;
 use pudu_app::ports::{CallFault, Caller, RequestSecrets};
 use pudu_app::tools::{Invoked, Terms};
 use pudu_config::Mode;
-use pudu_domain::ThreadKey;
+use pudu_domain::{Principal, ThreadKey};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
@@ -34,11 +34,11 @@ impl Shape for Call {
     const EXPECTED: &'static str = r#"{"arguments": {…}, "context": {"secrets": {…}}, "durable": true}, all optional, the arguments and the secrets objects (at most 64 secrets, of at most 8192 bytes each), durable true or false, and nothing else"#;
 }
 
-pub(super) async fn list(State(gateway): State<Gateway>) -> Result<Json<Value>, Failure> {
+pub(super) async fn list(State(gateway): State<Gateway>, Who(who): Who) -> Result<Json<Value>, Failure> {
     let catalogue = gateway.catalog.now(gateway.limits.front_door).await?;
-    let tools: Vec<Value> = catalogue.tools.values().map(|tool| shown(tool)).collect();
-    let hash = CatalogHash::of(&functions(&catalogue));
-    Ok(Json(json!({ "tools": tools, "servers": servers(&catalogue), "catalog_hash": hash })))
+    let tools: Vec<Value> = catalogue.visible_to(&who).map(|tool| shown(tool)).collect();
+    let hash = CatalogHash::of(&functions(&catalogue, &who));
+    Ok(Json(json!({ "tools": tools, "servers": servers(&catalogue, &who), "catalog_hash": hash })))
 }
 
 /// The query of a search.
@@ -51,12 +51,13 @@ pub(super) struct Search {
 /// read.
 pub(super) async fn search(
     State(gateway): State<Gateway>,
+    Who(who): Who,
     Params(search): Params<Search>,
 ) -> Result<Json<Value>, Failure> {
     let catalogue = gateway.catalog.now(gateway.limits.front_door).await?;
     // A caller writes the expression: the slowest one takes seconds, which other requests must not wait for.
     let searching = tokio::task::spawn_blocking(move || {
-        let functions = functions(&catalogue);
+        let functions = functions(&catalogue, &who);
         let found = Query::parse(&search.query).find(&functions);
         let found = found.iter().filter_map(|found| catalogue.tools.get(&found.name));
         let tools: Vec<Value> = found.map(|tool| shown(tool)).collect();
@@ -77,8 +78,8 @@ pub(super) async fn reset(State(gateway): State<Gateway>, _: Admin) -> Result<Js
     Ok(Json(json!({ "success": true, "message": message })))
 }
 
-fn functions(catalogue: &Catalogue) -> Vec<Function> {
-    catalogue.tools.values().map(|tool| tool.function()).collect()
+fn functions(catalogue: &Catalogue, who: &Principal) -> Vec<Function> {
+    catalogue.visible_to(who).map(|tool| tool.function()).collect()
 }
 
 pub(super) async fn call(
@@ -98,7 +99,7 @@ pub(super) async fn call(
     let terms = Terms { key, gone, durable: call.durable };
     // Tracked, not awaited in place: a caller that hangs up must not leave a submission half recorded.
     let running =
-        gateway.calls.spawn(async move { tools.invoke(caller, &name, call.arguments, terms).await });
+        gateway.calls.spawn(async move { tools.invoke(&who, caller, &name, call.arguments, terms).await });
     let invoked = running.await.map_err(|error| {
         tracing::error!(%error, "a tool call panicked");
         Failure::new(http::StatusCode::INTERNAL_SERVER_ERROR, "the call failed inside Pudu; see its log")
@@ -137,8 +138,8 @@ fn shown(tool: &Tool) -> Value {
     definition
 }
 
-fn servers(catalogue: &Catalogue) -> Map<String, Value> {
-    catalogue.servers.iter().map(|(name, part)| (name.clone(), server(part))).collect()
+fn servers(catalogue: &Catalogue, who: &Principal) -> Map<String, Value> {
+    catalogue.servers_of(who).map(|(name, part)| (name.to_owned(), server(part))).collect()
 }
 
 fn server(part: &ServerPart) -> Value {

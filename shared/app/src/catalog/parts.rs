@@ -115,7 +115,7 @@ impl Parts {
                 state,
                 tools: tools.len(),
                 toolset_problems: problems,
-                prefix: server.tool_name_prefix,
+                server: Arc::clone(server),
             };
             catalogue.servers.insert(name.clone(), shown);
             offered.extend(tools.into_iter().map(|(tool, role)| (server, tool, role)));

@@ -58,6 +58,12 @@ impl OnMissing {
 }
 
 impl UserAuth {
+    /// Whether that user has a value here; an empty one is none.
+    pub(super) fn maps(&self, user: &str) -> bool {
+        let value = self.users.iter().find(|(id, _)| id == user).map(|(_, value)| value);
+        value.is_some_and(|value| value.expose_literal() != Some(""))
+    }
+
     pub(super) fn read(reader: &mut Reader<'_>) -> Self {
         let header = reader.text("header").unwrap_or_else(|| "Authorization".to_owned());
         if header.trim().is_empty() {

@@ -388,3 +388,19 @@ fn a_remote_is_resolved_and_checked_again_at_use() {
         assert!(!format!("{error} {error:?}").contains("CANARY"), "{error:?}");
     }
 }
+
+/// Reference 5.5: `deny` is the default, and the block means nothing to a child process.
+#[test]
+fn a_server_admits_whom_its_user_auth_does_not_deny() {
+    let users = json!({"key:a": "$SECRET", "key:empty": ""});
+    let http = |block: Value| server(json!({"type": "http", "url": "http://h", "user_auth": block}));
+    let deny = http(json!({ "users": users }));
+    assert!(deny.admits("key:a"));
+    for denied in ["key:empty", "key:b", "KEY:A", ""] {
+        assert!(!deny.admits(denied), "{denied}");
+        assert!(http(json!({"users": users, "on_missing": "passthrough"})).admits(denied), "{denied}");
+        assert!(http(json!({"users": users, "enabled": false})).admits(denied), "{denied}");
+        let child = server(json!({"type": "stdio", "command": "x", "user_auth": {"users": users}}));
+        assert!(child.admits(denied), "{denied}");
+    }
+}

@@ -15,7 +15,7 @@ use super::Mishap;
 use super::flows::{Act, Flow};
 use super::points::Points;
 use crate::clock::VirtualClock;
-use crate::fixture::{SERVER, SUBMIT_TOOL};
+use crate::fixture::{SERVER, SUBMIT_TOOL, principal};
 use crate::gate::{Call, Fate, Gate, Open, Script};
 use crate::mutant::Mutant;
 use crate::random::SeededRandom;
@@ -185,7 +185,7 @@ impl Stage {
         let arguments = Map::from_iter([(MARK.to_owned(), json!(number))]);
         let tools = world.wiring(act.name(), world.clock, gate, Arc::new(ids)).tools();
         let name = format!("{SERVER}_{SUBMIT_TOOL}");
-        let told = tools.invoke(Caller::of(thread), &name, arguments, terms).await;
+        let told = tools.invoke(&principal(), Caller::of(thread), &name, arguments, terms).await;
         world.ops.answered(number, &told);
         Ok(())
     }

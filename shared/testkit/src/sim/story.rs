@@ -13,7 +13,7 @@ use tokio::task::JoinSet;
 use super::backend::Backend;
 use super::ops::{MARK, Remembering, Submission};
 use super::{Drift, World};
-use crate::fixture::{SERVER, SUBMIT_TOOL};
+use crate::fixture::{SERVER, SUBMIT_TOOL, principal};
 use crate::gate::{Gate, Open};
 use crate::random::SeededRandom;
 
@@ -148,7 +148,8 @@ async fn submission<B: Backend>(
     let submit = async |wiring: Wiring| {
         let arguments = Map::from_iter([(MARK.to_owned(), json!(number))]);
         let name = format!("{SERVER}_{SUBMIT_TOOL}");
-        let told = wiring.tools().invoke(Caller::of(thread.clone()), &name, arguments, terms).await;
+        let told =
+            wiring.tools().invoke(&principal(), Caller::of(thread.clone()), &name, arguments, terms).await;
         heard = !gone.is_cancelled() && world.ops.answered(number, &told);
     };
     match hangs_up {
