@@ -58,6 +58,7 @@ impl Backend for DynamoBackend {
             threads: table.clone(),
             due: table.clone(),
             beacons: table.clone(),
+            audit: table.clone(),
             config: table.clone(),
             catalogs: table,
         }

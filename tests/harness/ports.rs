@@ -103,6 +103,7 @@ fn ports(
         threads: store.clone(),
         due: store.clone(),
         beacons: store.clone(),
+        audit: store.clone(),
         waker: None,
         config: Arc::new(TableSource::new(store, keys.clone(), Arc::new(clock), random.clone())),
         keys,

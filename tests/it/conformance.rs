@@ -56,4 +56,5 @@ suites!(
     wrapped_keys,
     peer_store,
     beacon,
+    audit_log,
 );

@@ -11,6 +11,7 @@
 mod audit;
 mod canary;
 mod catalog;
+mod changes;
 mod config_file;
 mod conformance;
 mod corpora;

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use axum::Json;
 use axum::response::{IntoResponse, Response};
 use http::StatusCode;
+use pudu_app::audit::AuditError;
 use pudu_app::catalog::ResetError;
 use pudu_app::chain::Chain;
 use pudu_app::configs::{ConfigError, PutError};
@@ -104,6 +105,15 @@ impl From<ConfigError> for Failure {
             | ConfigError::Missing { .. }
             | ConfigError::Seal(_)
             | ConfigError::Invalid { .. }) => told(StatusCode::INTERNAL_SERVER_ERROR, &error),
+        }
+    }
+}
+
+impl<E: std::error::Error + Into<Self> + 'static> From<AuditError<E>> for Failure {
+    fn from(error: AuditError<E>) -> Self {
+        match error {
+            error @ AuditError::NotRecorded(_) => told(StatusCode::SERVICE_UNAVAILABLE, &error),
+            AuditError::Change(error) => error.into(),
         }
     }
 }

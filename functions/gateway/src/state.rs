@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use pudu_app::audit::Audit;
 use pudu_app::catalog::Catalog;
 use pudu_app::configs::Configs;
 use pudu_app::dead_letters::DeadLetters;
@@ -23,6 +24,8 @@ pub struct Gateway {
     pub door: Door,
     /// Who may come in.
     pub access: Access,
+    /// Records changes by administrators.
+    pub audit: Audit,
     /// The config.
     pub configs: Arc<Configs>,
     /// What there is to call.
@@ -61,6 +64,7 @@ impl Gateway {
         Self {
             door,
             access,
+            audit: wiring.audit(),
             configs: Arc::clone(&wiring.configs),
             catalog: Arc::clone(&wiring.catalog),
             limits: tools.limits.clone(),

@@ -1,7 +1,8 @@
 //! Nothing administrative happens without its record: it is written before the change is made, and completed after it.
 //!
 //! Together in one transaction would be shorter, but not everything that is changed is in the table (a config file,
-//! sessions, what servers listed). So a record without an outcome says that the process ended in between.
+//! sessions, what servers listed). So a record without an outcome says that the process ended in between, or that the caller
+//! hung up.
 
 use std::error::Error;
 use std::future::Future;
@@ -14,6 +15,8 @@ use crate::ports::{AuditLog, AuditRecord, Clock, Outcome, Random, StoreError};
 
 /// Random bytes of a record's id.
 const RANDOM_BYTES: usize = 10;
+/// Most characters of a record's target and reason.
+const CHARS: usize = 500;
 
 /// A change that was not made, or not recorded.
 #[derive(Debug, thiserror::Error)]
@@ -56,14 +59,14 @@ impl Audit {
             user: who.user.clone(),
             tag: who.tag.clone(),
             action: action.to_owned(),
-            target: target.to_owned(),
+            target: cut(target),
             outcome: Outcome::Requested,
         };
         self.log.put(&record).await.map_err(AuditError::NotRecorded)?;
         let changed = change.await;
         record.outcome = match &changed {
             Ok(_) => Outcome::Done,
-            Err(error) => Outcome::Failed { reason: Chain(error).to_string() },
+            Err(error) => Outcome::Failed { reason: cut(&Chain(error).to_string()) },
         };
         // The change stands, or not, whatever becomes of the second write.
         if let Err(error) = self.log.put(&record).await {
@@ -78,4 +81,9 @@ impl Audit {
         );
         changed.map_err(AuditError::Change)
     }
+}
+
+/// So much of a text as a record keeps.
+fn cut(text: &str) -> String {
+    text.chars().take(CHARS).collect()
 }

@@ -25,7 +25,7 @@ mod vault;
 mod waker;
 mod wrapped_keys;
 
-pub use audit_log::{AuditLog, AuditRecord, Outcome};
+pub use audit_log::{AUDIT_KEPT, AuditLog, AuditRecord, Outcome};
 pub use beacon::{Awake, Background, Beacon, Beacons, Raised};
 pub use caller::{Caller, RequestSecrets};
 pub use catalog_store::{CatalogStore, LISTING_KEPT, StoredListing};

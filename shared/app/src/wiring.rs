@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use pudu_domain::Policy;
 
+use crate::audit::Audit;
 use crate::catalog::Catalog;
 use crate::configs::Configs;
 use crate::dead_letters::DeadLetters;
@@ -11,8 +12,8 @@ use crate::drivers::Drivers;
 use crate::known::Known;
 use crate::limits::Limits;
 use crate::ports::{
-    Beacons, Clock, ConfigSource, DueIndex, McpClient, NoteStore, Random, RunLauncher, SealKeys, TaskStore,
-    ThreadStore, Vault, Waker,
+    AuditLog, Beacons, Clock, ConfigSource, DueIndex, McpClient, NoteStore, Random, RunLauncher, SealKeys,
+    TaskStore, ThreadStore, Vault, Waker,
 };
 use crate::settle::Settle;
 use crate::tasks::Tasks;
@@ -34,6 +35,8 @@ pub struct Ports {
     pub due: Arc<dyn DueIndex>,
     /// Who is awake.
     pub beacons: Arc<dyn Beacons>,
+    /// Who changed what.
+    pub audit: Arc<dyn AuditLog>,
     /// How functions are invoked, where they are.
     pub waker: Option<Arc<dyn Waker>>,
     /// Where the config is.
@@ -185,6 +188,15 @@ impl Wiring {
             random: Arc::clone(&self.ports.random),
             policy: self.policy.clone(),
             limits: self.limits.clone(),
+        }
+    }
+
+    /// Records changes.
+    pub fn audit(&self) -> Audit {
+        Audit {
+            log: Arc::clone(&self.ports.audit),
+            clock: Arc::clone(&self.ports.clock),
+            random: Arc::clone(&self.ports.random),
         }
     }
 

@@ -19,6 +19,8 @@ pub const TASKS: &str = "task#";
 pub const EVENTS: &str = "event#";
 /// The beginning of the sort keys of a thread's notifications.
 pub const NOTES: &str = "note#";
+/// The partition of the records of changes.
+pub const AUDIT: &str = "audit";
 /// The shard of every thread that is being deleted.
 pub const THREAD_SHARD: u8 = 0;
 /// The beginning of the partition keys of what servers listed.
@@ -113,6 +115,8 @@ pub enum Key {
     Beacon(Background),
     /// How a server is spoken with: `peer#<digest of its address, 64 hex digits>`, `-`.
     Peer(String),
+    /// Who changed what: `audit`, `<id of the record, 32 hex digits, ordered by time>`.
+    Audit(String),
 }
 
 impl Key {
@@ -169,6 +173,7 @@ impl Key {
             }
             Self::Peer(digest) => format!("peer#{}", key_part::encode(digest)),
             Self::Beacon(_) => "meta".to_owned(),
+            Self::Audit(_) => AUDIT.to_owned(),
             Self::Pointer | Self::WrappedKey | Self::Revision(_) | Self::RevisionPart { .. } => {
                 "config".to_owned()
             }
@@ -195,6 +200,7 @@ impl Key {
                 "-".to_owned()
             }
             Self::Beacon(function) => format!("beacon#{}", function.as_str()),
+            Self::Audit(id) => key_part::encode(id),
             Self::Pointer => "current".to_owned(),
             Self::WrappedKey => "seal".to_owned(),
             Self::Revision(number) => format!("rev#{number:020}"),
@@ -235,6 +241,7 @@ impl Key {
                 identity: (*identity).to_owned(),
             },
             ["meta"] => Self::parse_in_meta(sk)?,
+            [AUDIT] => Self::Audit(key_part::decode(sk)?),
             ["config"] => Self::parse_in_config(sk)?,
             ["catalog", server] => Self::parse_in_catalogue(ServerTag::stored((*server).to_owned()), sk)?,
             _ => return None,

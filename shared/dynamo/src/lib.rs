@@ -8,6 +8,7 @@
 pub mod key;
 pub mod schema;
 
+mod audit_log;
 mod batch;
 mod beacon;
 mod body;

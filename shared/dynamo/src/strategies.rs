@@ -3,7 +3,10 @@
 use proptest::collection::vec;
 use proptest::option::of;
 use proptest::prelude::*;
-use pudu_app::ports::{Background, NoteKey, RawTool, Revision, StoredListing, TaskProtocol, TokenKey};
+use pudu_app::ports::Outcome as Came;
+use pudu_app::ports::{
+    AuditRecord, Background, NoteKey, RawTool, Revision, StoredListing, TaskProtocol, TokenKey,
+};
 use pudu_domain::event::Fingerprint;
 use pudu_domain::snapshot::Artifact;
 use pudu_domain::task::{
@@ -12,9 +15,9 @@ use pudu_domain::task::{
 use pudu_domain::text::Snippet;
 use pudu_domain::token::{Access, Rejections, Sealed, Trouble};
 use pudu_domain::{
-    Due, Durable, Event, Generation, Lane, Lease, Note, Owner, Payload, RemoteTaskId, RunId, ServerName,
-    ServerTag, Status, Task, TaskId, TaskKey, TaskName, TaskSpec, Thread, ThreadId, ThreadKey, Timestamp,
-    Token, UserId,
+    CredentialTag, Due, Durable, Event, Generation, Lane, Lease, Note, Owner, Payload, RemoteTaskId, RunId,
+    ServerName, ServerTag, Status, Task, TaskId, TaskKey, TaskName, TaskSpec, Thread, ThreadId, ThreadKey,
+    Timestamp, Token, UserId,
 };
 use pudu_domain::{note, thread};
 use serde_json::{Map, Value};
@@ -100,6 +103,7 @@ pub(crate) fn key() -> impl Strategy<Value = Key> {
         }),
         (thread_key(), "[0-9a-f]{64}").prop_map(|(thread, digest)| Key::Idempotency { thread, digest }),
         "[0-9a-f]{64}".prop_map(Key::Peer),
+        "[0-9a-f]{32}".prop_map(Key::Audit),
         (0..Background::ALL.len()).prop_map(|at| Key::Beacon(Background::ALL[at])),
         token_key().prop_map(|key| Key::token(&key)),
         Just(Key::Pointer),
@@ -329,6 +333,24 @@ pub(crate) fn catalogue() -> impl Strategy<Value = (String, String, StoredListin
             (server, digest, StoredListing { tools, tasks, listed_at, fresh_until })
         },
     )
+}
+
+pub(crate) fn audit_record() -> impl Strategy<Value = AuditRecord> {
+    let outcome = prop_oneof![
+        Just(Came::Requested),
+        Just(Came::Done),
+        "\\PC{0,60}".prop_map(|reason| Came::Failed { reason }),
+    ];
+    ("[0-9a-f]{32}", time(), thread_key(), "[a-z0-9-]{1,32}", ("[a-z.]{1,20}", "\\PC{0,60}"), outcome)
+        .prop_map(|(id, at, thread, tag, (action, target), outcome)| AuditRecord {
+            id,
+            at,
+            user: thread.user,
+            tag: CredentialTag::parse(tag).unwrap(),
+            action,
+            target,
+            outcome,
+        })
 }
 
 /// Hex of a generator's bytes: text that deflates to little more than half.

@@ -5,6 +5,7 @@
 //! for a while, and nothing is assumed about how long that takes.
 
 mod answers;
+mod audits;
 mod beacons;
 mod birth;
 mod catalogs;
@@ -35,8 +36,8 @@ use async_trait::async_trait;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use pudu_app::ports::{
-    Beacons, CatalogStore, ConfigStore, DueIndex, EventLog, NoteKey, NoteStore, PeerStore, TaskStore,
-    ThreadStore, TokenStore, WrappedKeys,
+    AuditLog, Beacons, CatalogStore, ConfigStore, DueIndex, EventLog, NoteKey, NoteStore, PeerStore,
+    TaskStore, ThreadStore, TokenStore, WrappedKeys,
 };
 use pudu_domain::TaskKey;
 
@@ -74,6 +75,8 @@ pub struct World {
     pub peers: Arc<dyn PeerStore>,
     /// Who is awake.
     pub beacons: Arc<dyn Beacons>,
+    /// Who changed what.
+    pub audit: Arc<dyn AuditLog>,
     /// The clock that the stores read.
     pub clock: Arc<ManualClock>,
     /// Makes rows undecodable, where that is possible.
@@ -110,7 +113,7 @@ pub struct Suite {
 }
 
 /// Every suite.
-pub const SUITES: [Suite; 11] = [
+pub const SUITES: [Suite; 12] = [
     Suite {
         port: "task_store",
         parts: &[
@@ -137,6 +140,7 @@ pub const SUITES: [Suite; 11] = [
     Suite { port: "wrapped_keys", parts: &[wrapped_keys::CASES] },
     Suite { port: "peer_store", parts: &[peers::CASES] },
     Suite { port: "beacon", parts: &[beacons::CASES] },
+    Suite { port: "audit_log", parts: &[audits::CASES] },
 ];
 
 /// Names a function as a case.
@@ -196,7 +200,8 @@ pub fn fake_world(flaw: Option<Flaw>) -> World {
         tokens: store.clone(),
         wrapped_keys: store.clone(),
         peers: store.clone(),
-        beacons: store,
+        beacons: store.clone(),
+        audit: store,
         clock,
         vandal: Some(Arc::new(table)),
         keep: Arc::new(()),

@@ -1,9 +1,14 @@
 //! Who changed what: one record per administrative change.
 
+use std::time::Duration;
+
 use async_trait::async_trait;
 use pudu_domain::{CredentialTag, Timestamp, UserId};
 
 use super::StoreError;
+
+/// How long a record is kept, from when its change was asked for: 400 days, more than a year.
+pub const AUDIT_KEPT: Duration = Duration::from_secs(400 * 24 * 60 * 60);
 
 /// One record.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,7 +32,7 @@ pub struct AuditRecord {
 /// What came of a change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outcome {
-    /// Nothing yet; if it stays so, the process ended in between and the change may have been made.
+    /// Nothing yet; if it stays so, the process ended in between or the caller hung up, and the change may have been made.
     Requested,
     /// It was made.
     Done,
@@ -44,6 +49,7 @@ pub trait AuditLog: Send + Sync {
     /// Writes a record, over the one of the same id.
     async fn put(&self, record: &AuditRecord) -> Result<(), StoreError>;
 
-    /// The newest records that are older than the one of id `before`, newest first.
+    /// The newest `limit` records whose ids are lower than `before`, which is not empty; the newest first. What is older
+    /// than [`AUDIT_KEPT`] is not there.
     async fn list(&self, limit: usize, before: Option<&str>) -> Result<Vec<AuditRecord>, StoreError>;
 }

@@ -351,6 +351,13 @@ proptest! {
     }
 
     #[test]
+    fn a_record_of_a_change_reads_back_and_ends(record in any_of::audit_record()) {
+        let row = audit::encode(&record);
+        prop_assert_eq!(&row[TTL], &number(crate::row::end_of(record.at + pudu_app::ports::AUDIT_KEPT)));
+        prop_assert_eq!(audit::decode(&row).unwrap(), record);
+    }
+
+    #[test]
     fn a_pointer_reads_back(number in any::<u64>()) {
         prop_assert_eq!(revision::decode_pointer(&revision::pointer(number)).unwrap(), number);
     }

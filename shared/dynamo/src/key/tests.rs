@@ -38,6 +38,7 @@ fn the_keys_are_those_of_the_table_in_the_design() {
             "-".to_owned(),
         ),
         (Key::Peer(digest.clone()), format!("peer#{digest}"), "-".to_owned()),
+        (Key::Audit("0a".repeat(16)), "audit".to_owned(), "0a".repeat(16)),
         (Key::Pointer, "config".to_owned(), "current".to_owned()),
         (Key::WrappedKey, "config".to_owned(), "seal".to_owned()),
         (Key::Revision(3), "config".to_owned(), "rev#00000000000000000003".to_owned()),

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use pudu_app::ports::{
-    Beacons, CatalogStore, Clock, ConfigStore, DeliveredEvent, DueIndex, NoteStore, TaskStore, ThreadStore,
+    AuditLog, Beacons, CatalogStore, Clock, ConfigStore, DeliveredEvent, DueIndex, NoteStore, TaskStore,
+    ThreadStore,
 };
 use pudu_domain::{Durable, Note, TaskKey, Thread, ThreadKey};
 
@@ -24,6 +25,8 @@ pub struct Stores {
     pub due: Arc<dyn DueIndex>,
     /// Who is awake.
     pub beacons: Arc<dyn Beacons>,
+    /// Who changed what.
+    pub audit: Arc<dyn AuditLog>,
     /// The config.
     pub config: Arc<dyn ConfigStore>,
     /// What servers listed.
@@ -80,6 +83,7 @@ impl Backend for FakeBackend {
             threads: store.clone(),
             due: store.clone(),
             beacons: store.clone(),
+            audit: store.clone(),
             config: store.clone(),
             catalogs: store,
         }

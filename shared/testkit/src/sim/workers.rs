@@ -78,6 +78,7 @@ impl<B: Backend> World<B> {
             threads: stores.threads,
             due: stores.due,
             beacons: stores.beacons,
+            audit: stores.audit,
             waker: Some(self.wakes.waker()),
             config: Arc::new(config),
             keys,

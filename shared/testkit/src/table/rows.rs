@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use pudu_app::ports::{
-    Background, Beacon, Committed, Era, Hint, ItemKey, NoteKey, Revision, StoreError, StoredListing, TokenKey,
+    AuditRecord, Background, Beacon, Committed, Era, Hint, ItemKey, NoteKey, Revision, StoreError,
+    StoredListing, TokenKey,
 };
 use pudu_domain::{
     Due, Durable, Expect, Lane, Lease, Note, ServerTag, TaskKey, Thread, ThreadKey, Timestamp, Token, Verdict,
@@ -48,6 +49,7 @@ pub(super) struct Rows {
     pub(super) peers: BTreeMap<String, (Era, Timestamp)>,
     pub(super) tokens: BTreeMap<TokenKey, Token>,
     pub(super) beacons: BTreeMap<Background, Beacon>,
+    pub(super) audit: BTreeMap<String, AuditRecord>,
     pub(super) index: Index,
     pub(super) writes: Vec<Write>,
     pub(super) flaws: BTreeSet<Flaw>,
@@ -90,6 +92,7 @@ impl Rows {
             peers: BTreeMap::new(),
             tokens: BTreeMap::new(),
             beacons: BTreeMap::new(),
+            audit: BTreeMap::new(),
             index,
             writes: Vec::new(),
             flaws: BTreeSet::new(),
