@@ -1,4 +1,4 @@
-//! The one integration-test binary: tidy checks, conformance, costs, HTTP, the sealing key, the whole story, foreign servers,
+//! The one integration-test binary: tidy checks, conformance, the contract, costs, HTTP, the sealing key, the whole story, foreign servers,
 //! the functions.
 #![expect(
     clippy::unwrap_used,
@@ -14,6 +14,7 @@ mod catalog;
 mod changes;
 mod config_file;
 mod conformance;
+mod contract;
 mod corpora;
 mod deletion;
 mod http;

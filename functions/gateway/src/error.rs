@@ -1,6 +1,6 @@
 //! From a use case's error to the wire: the only place that chooses a status (reference 8.5).
 
-use std::collections::BTreeMap;
+mod described;
 
 use axum::Json;
 use axum::response::{IntoResponse, Response};
@@ -14,17 +14,8 @@ use pudu_app::ports::{CallError, CallFault, SealKeyError, StoreError};
 use pudu_app::tasks::{CancelError, InputError};
 use pudu_app::tools::InvokeError;
 use pudu_config::Kind;
-use serde_json::json;
-use utoipa::openapi::{Content, RefOr, Response as Described};
-use utoipa::{IntoResponses, PartialSchema, ToSchema};
 
-/// The body of an error.
-#[derive(ToSchema)]
-#[expect(dead_code, reason = "it only describes")]
-struct Detail {
-    /// What is wrong, where, and what to do; never a secret.
-    detail: String,
-}
+pub(crate) use described::{Conflict, Detail, Forbidden, Missing, Unfit, Upstream};
 
 /// An answer that is not the one asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -53,18 +44,9 @@ impl Failure {
     }
 }
 
-impl IntoResponses for Failure {
-    fn responses() -> BTreeMap<String, RefOr<Described>> {
-        let content = Content::new(Some(Detail::schema()));
-        let told = Described::builder().description("What is wrong, where, and what to do");
-        let told = told.content("application/json", content).build();
-        ["4XX", "5XX"].into_iter().map(|status| (status.to_owned(), RefOr::T(told.clone()))).collect()
-    }
-}
-
 impl IntoResponse for Failure {
     fn into_response(self) -> Response {
-        (self.status, Json(json!({ "detail": self.detail }))).into_response()
+        (self.status, Json(Detail { detail: self.detail })).into_response()
     }
 }
 

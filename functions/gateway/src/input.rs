@@ -1,17 +1,17 @@
 //! Reading a request: what does not fit is a 4xx that says what and where, never a 500.
 
+mod body;
 mod context;
+mod described;
 pub(crate) mod json;
 mod whole;
 
-use axum::body::Bytes;
-use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
-use http::StatusCode;
+use axum::extract::{FromRequestParts, Path, Query};
 use http::request::Parts;
 use pudu_domain::{IdempotencyKey, TaskId, ThreadId, ThreadKey};
 use serde::de::DeserializeOwned;
-use serde_json::Value;
 
+pub(crate) use body::{Body, Shape};
 pub(crate) use context::Context;
 pub(crate) use whole::MAX_BODY;
 pub use whole::Patience;
@@ -19,51 +19,6 @@ pub use whole::Patience;
 use crate::error::Failure;
 use crate::guard::Who;
 use crate::state::Gateway;
-
-/// What a body may be, in words: what is wrong with one is never told by repeating it, it may hold a secret.
-pub(crate) trait Shape: DeserializeOwned {
-    /// What is expected.
-    const EXPECTED: &'static str;
-}
-
-impl Shape for Value {
-    const EXPECTED: &'static str = "JSON";
-}
-
-/// A JSON body of a known shape.
-pub(crate) struct Body<T>(pub(crate) T);
-
-impl<T: Shape> FromRequest<Gateway> for Body<T> {
-    type Rejection = Failure;
-
-    async fn from_request(request: Request, state: &Gateway) -> Result<Self, Failure> {
-        let Raw(bytes) = Raw::from_request(request, state).await?;
-        // Parsed once as JSON, so that broken JSON and a wrong shape are told apart.
-        let value = json::parse(&bytes).map_err(|broken| {
-            Failure::new(
-                StatusCode::BAD_REQUEST,
-                format!("the body is not JSON as it is taken here: {broken}"),
-            )
-        })?;
-        // A struct also reads from an array, by the order of its fields; no body is meant that way.
-        let value = if value.is_array() { Value::Null } else { value };
-        serde_json::from_value(value)
-            .map(Self)
-            .map_err(|_| Failure::unprocessable(format!("the body must be {}", T::EXPECTED)))
-    }
-}
-
-/// A body as it came, bounded in size and in the time that it takes to come.
-pub(crate) struct Raw(pub(crate) Bytes);
-
-impl FromRequest<Gateway> for Raw {
-    type Rejection = Failure;
-
-    async fn from_request(request: Request, state: &Gateway) -> Result<Self, Failure> {
-        let (head, body) = request.into_parts();
-        whole::whole(&head.headers, body, state.patience).await.map(Self)
-    }
-}
 
 /// The thread of the path, whatever it is in.
 pub(crate) struct AnyThread(pub(crate) ThreadId);
@@ -137,7 +92,7 @@ impl FromRequestParts<Gateway> for Repeatable {
     }
 }
 
-/// A query of a known shape.
+/// A query of a known shape; parameters that it does not know are ignored, as in the reference.
 pub(crate) struct Params<T>(pub(crate) T);
 
 impl<T: DeserializeOwned> FromRequestParts<Gateway> for Params<T> {

@@ -13,5 +13,5 @@ mod state;
 
 pub use guard::{Access, Door};
 pub use input::Patience;
-pub use routes::router;
+pub use routes::{contract, router};
 pub use state::Gateway;

@@ -2,6 +2,7 @@
 //! both or in neither.
 
 mod config;
+mod docs;
 mod events;
 mod health;
 mod openapi;
@@ -12,7 +13,7 @@ mod tools;
 
 use axum::extract::DefaultBodyLimit;
 use axum::middleware::from_fn_with_state;
-use axum::routing::{delete, get, post};
+use axum::routing::get;
 use axum::{Extension, Router};
 use http::{Method, StatusCode, Uri};
 use utoipa::OpenApi;
@@ -26,31 +27,42 @@ use crate::state::Gateway;
 
 /// The whole door.
 pub fn router(gateway: Gateway) -> Router {
-    let (router, described) = OpenApiRouter::with_openapi(openapi::Pudu::openapi())
-        .routes(routes!(health::get))
-        .routes(routes!(openapi::get))
-        .route("/api/mcp/config", get(config::get).put(config::put))
-        .route("/api/mcp/cache/reset", post(tools::reset))
-        .route("/api/mcp/dead-letters", get(operator::dead_letters))
-        .route("/api/mcp/dead-letters/replay", post(operator::replay))
-        .route("/api/mcp/corrupt-rows", get(operator::corrupt_rows))
-        .route("/api/tools", get(tools::list))
-        .route("/api/tools/search", get(tools::search))
-        .route("/api/threads/{thread}", delete(threads::delete))
-        .route("/api/threads/{thread}/tools/{name}", post(tools::call))
-        .route("/api/threads/{thread}/mcp-tasks", get(tasks::list))
-        .route("/api/threads/{thread}/mcp-tasks/{id}", get(tasks::get))
-        .route("/api/threads/{thread}/mcp-tasks/{id}/cancel", post(tasks::cancel))
-        .route("/api/threads/{thread}/mcp-tasks/{id}/input", post(tasks::input))
-        .route("/api/threads/{thread}/events", get(events::list))
-        .split_for_parts();
+    let (router, described) = described();
     router
         .fallback(unknown)
         .method_not_allowed_fallback(wrong_method)
         .layer(from_fn_with_state(gateway.clone(), guard::check))
         .layer(DefaultBodyLimit::max(MAX_BODY))
-        .layer(Extension(openapi::Described::new(described)))
+        .layer(Extension(described))
         .with_state(gateway)
+}
+
+/// The contract: what every route takes and answers, as OpenAPI 3.1 in indented JSON.
+pub fn contract() -> String {
+    described().1.to_string()
+}
+
+fn described() -> (Router<Gateway>, openapi::Described) {
+    let (router, described) = OpenApiRouter::with_openapi(openapi::Pudu::openapi())
+        .routes(routes!(health::get))
+        .routes(routes!(openapi::get))
+        .routes(routes!(docs::get))
+        .route("/api/mcp/config", get(config::get).put(config::put))
+        .routes(routes!(tools::reset))
+        .routes(routes!(operator::dead_letters))
+        .routes(routes!(operator::replay))
+        .routes(routes!(operator::corrupt_rows))
+        .routes(routes!(tools::list))
+        .routes(routes!(tools::search))
+        .routes(routes!(threads::delete))
+        .routes(routes!(tools::call))
+        .routes(routes!(tasks::list))
+        .routes(routes!(tasks::get))
+        .routes(routes!(tasks::cancel))
+        .routes(routes!(tasks::input))
+        .routes(routes!(events::list))
+        .split_for_parts();
+    (router, openapi::Described::new(&described))
 }
 
 async fn unknown(uri: Uri) -> Failure {

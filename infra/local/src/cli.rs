@@ -90,6 +90,8 @@ pub enum Command {
     Tasks(ThreadArgs),
     /// List what a thread was told.
     Events(ThreadArgs),
+    /// Print what the gateway takes and answers, as OpenAPI 3.1.
+    Openapi,
     /// Tell the whole story of one task, beside a running Pudu, and end; fails if a step was not seen in the table.
     Demo(DemoArgs),
     /// The poller of `demo --crash`, told by its environment where the table is.
@@ -182,6 +184,7 @@ pub async fn run(cli: Cli) -> anyhow::Result<()> {
         Some(Command::Tools(args)) => commands::tools(&args).await,
         Some(Command::Tasks(args)) => commands::tasks(&args).await,
         Some(Command::Events(args)) => commands::events(&args).await,
+        Some(Command::Openapi) => commands::openapi(),
         Some(Command::Demo(args)) => demo::run(args).await,
         Some(Command::DemoPoller { worker }) => demo::poller(worker).await,
     }

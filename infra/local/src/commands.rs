@@ -1,5 +1,5 @@
 //! `pudu config`, `tools`, `tasks`, `events`: one request each, to the Pudu that holds the folder, or else to the same
-//! router in this process. `config check` asks nobody.
+//! router in this process. `config check` and `openapi` ask nobody.
 //!
 //! The folder's lock decides which: while nobody holds it, a run file in it is what a killed process left, and whatever
 //! listens on that port now is not asked.
@@ -81,6 +81,11 @@ pub async fn tasks(args: &ThreadArgs) -> anyhow::Result<()> {
 pub async fn events(args: &ThreadArgs) -> anyhow::Result<()> {
     let thread = ThreadId::parse(args.thread.as_str())?;
     show(&args.store, &SourceArgs::table(), &format!("/api/threads/{thread}/events")).await
+}
+
+/// Shows the contract, byte for byte as it is served.
+pub fn openapi() -> anyhow::Result<()> {
+    say::answer(pudu_gateway::contract().trim_end()).context("the contract cannot be written")
 }
 
 async fn show(store: &StoreArgs, source: &SourceArgs, path: &str) -> anyhow::Result<()> {

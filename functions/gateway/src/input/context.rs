@@ -7,16 +7,20 @@ use secrecy::SecretString;
 use serde::Deserialize;
 use serde::de::{Deserializer, Error};
 use serde_json::{Map, Value};
+use utoipa::ToSchema;
 
 /// Most secrets of one call.
 const MAX_SECRETS: usize = 64;
 /// Most bytes of a secret, and of its key.
 const MAX_BYTES: usize = 8 * 1024;
 
-/// The `context` of a body.
-#[derive(Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
+/// What a call brings beside its arguments.
+#[derive(Default, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct Context {
+    /// By name, what `headers_from_context` of the tool's server asks for; as long as the call lasts, and never stored.
+    #[serde(default)]
+    #[schema(value_type = BTreeMap<String, String>)]
     pub(crate) secrets: Secrets,
 }
 

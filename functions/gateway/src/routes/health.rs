@@ -20,7 +20,14 @@ pub(super) struct Health {
 }
 
 /// 200 when the config can be read from the table; else the reason.
-#[utoipa::path(get, path = "/healthz", responses((status = OK, body = Health), Failure))]
+#[utoipa::path(
+    get,
+    path = "/healthz",
+    operation_id = "get_health",
+    tag = "service",
+    security(()),
+    responses((status = OK, description = "It answers", body = Health), Failure)
+)]
 pub(super) async fn get(State(gateway): State<Gateway>) -> Result<Json<Health>, Failure> {
     let current = gateway.configs.current().await?;
     let config_revision = current.version.number;

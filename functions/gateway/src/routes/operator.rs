@@ -5,22 +5,26 @@ use axum::extract::State;
 use pudu_app::ports::NoteKey;
 use pudu_domain::{TaskId, TaskKey, ThreadId, ThreadKey, UserId};
 use serde::Deserialize;
-use serde_json::Value;
+use utoipa::ToSchema;
 
 use super::tasks::Page;
-use crate::answer;
-use crate::error::Failure;
+use crate::answer::{CorruptRow, DeadLetter};
+use crate::error::{Conflict, Failure, Forbidden, Missing, Unfit};
 use crate::guard::Admin;
 use crate::input::{Body, Params, Shape};
 use crate::state::Gateway;
 
 /// Which dead letter; a letter names itself so in its list.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
+#[schema(example = json!({"thread": "hello", "task_id": "mcp-task-0193a1b2c3d400112233445566778899", "version": 1}))]
 pub(super) struct Which {
     /// Whose thread; the caller's own when absent.
+    #[schema(value_type = Option<String>)]
     user: Option<UserId>,
+    #[schema(value_type = String)]
     thread: ThreadId,
+    #[schema(value_type = String)]
     task_id: TaskId,
     version: u32,
 }
@@ -31,35 +35,66 @@ impl Shape for Which {
 }
 
 /// The dead letters that have waited longest, the oldest first.
+#[utoipa::path(
+    get,
+    path = "/api/mcp/dead-letters",
+    operation_id = "list_dead_letters",
+    tag = "operator",
+    params(Page),
+    security(("bearer" = ["admin"])),
+    responses((status = OK, description = "The oldest letters", body = [DeadLetter]), Forbidden, Unfit, Failure)
+)]
 pub(super) async fn dead_letters(
     State(gateway): State<Gateway>,
     _: Admin,
     Params(page): Params<Page>,
-) -> Result<Json<Vec<Value>>, Failure> {
+) -> Result<Json<Vec<DeadLetter>>, Failure> {
     let letters = gateway.dead_letters.list(page.limit()?).await?;
-    Ok(Json(letters.iter().map(answer::dead_letter).collect()))
+    Ok(Json(letters.into_iter().map(DeadLetter::from).collect()))
 }
 
 /// Makes a dead letter pending again, with all its attempts.
+#[utoipa::path(
+    post,
+    path = "/api/mcp/dead-letters/replay",
+    operation_id = "replay_dead_letter",
+    tag = "operator",
+    request_body = Which,
+    security(("bearer" = ["admin"])),
+    responses(
+        (status = OK, description = "The letter as it is now", body = DeadLetter),
+        Forbidden, Missing, Conflict, Unfit, Failure
+    )
+)]
 pub(super) async fn replay(
     State(gateway): State<Gateway>,
     Admin(who): Admin,
     Body(which): Body<Which>,
-) -> Result<Json<Value>, Failure> {
+) -> Result<Json<DeadLetter>, Failure> {
     let Which { user, thread, task_id, version } = which;
     let thread = ThreadKey { user: user.unwrap_or_else(|| who.user.clone()), thread };
     let key = NoteKey { task: TaskKey { thread, id: task_id }, version };
     let note = gateway.dead_letters.replay(&key).await?;
-    Ok(Json(answer::dead_letter(&note)))
+    Ok(Json(note.into()))
 }
 
-/// The addresses of rows that do not decode, those that have waited longest first. The rows stay as they are: they are
-/// evidence.
+/// The addresses of rows that do not decode, those that have waited longest first.
+///
+/// The rows stay as they are: they are evidence.
+#[utoipa::path(
+    get,
+    path = "/api/mcp/corrupt-rows",
+    operation_id = "list_corrupt_rows",
+    tag = "operator",
+    params(Page),
+    security(("bearer" = ["admin"])),
+    responses((status = OK, description = "Their addresses", body = [CorruptRow]), Forbidden, Unfit, Failure)
+)]
 pub(super) async fn corrupt_rows(
     State(gateway): State<Gateway>,
     _: Admin,
     Params(page): Params<Page>,
-) -> Result<Json<Vec<Value>>, Failure> {
+) -> Result<Json<Vec<CorruptRow>>, Failure> {
     let rows = gateway.dead_letters.corrupt(page.limit()?).await?;
-    Ok(Json(rows.iter().map(answer::corrupt_row).collect()))
+    Ok(Json(rows.into_iter().map(CorruptRow::from).collect()))
 }

@@ -7,18 +7,21 @@ use pudu_app::tasks::Detailed;
 use pudu_domain::{TaskKey, ThreadKey};
 use serde::Deserialize;
 use serde_json::Value;
+use utoipa::{IntoParams, ToSchema};
 
-use crate::answer::{self, Notified};
-use crate::error::Failure;
+use crate::answer::{Notified, TaskDetail, TaskRow};
+use crate::error::{Conflict, Failure, Missing, Unfit};
 use crate::guard::Who;
 use crate::input::{Body, Params, Shape, Task, Thread};
 use crate::state::Gateway;
 
 /// How much of a list.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 pub(super) struct Page {
-    /// 1 to 100.
+    /// How many at most: 1 to 100.
     #[serde(default = "default_limit")]
+    #[param(minimum = 1, maximum = 100, default = 50)]
     limit: usize,
 }
 
@@ -36,46 +39,76 @@ impl Page {
     }
 }
 
+/// The tasks of a thread, the newest first.
+#[utoipa::path(
+    get,
+    path = "/api/threads/{thread}/mcp-tasks",
+    operation_id = "list_tasks",
+    tag = "tasks",
+    params(Thread, Page),
+    responses((status = OK, description = "The newest tasks", body = [TaskRow]), Missing, Unfit, Failure)
+)]
 pub(super) async fn list(
     State(gateway): State<Gateway>,
     Who(who): Who,
     Thread(thread): Thread,
     Params(page): Params<Page>,
-) -> Result<Json<Vec<Value>>, Failure> {
+) -> Result<Json<Vec<TaskRow>>, Failure> {
     let thread = ThreadKey { user: who.user.clone(), thread };
     let rows = gateway.tasks.list(&thread, page.limit()?, None).await?;
-    Ok(Json(rows.iter().map(answer::listed).collect()))
+    Ok(Json(rows.into_iter().map(TaskRow::from).collect()))
 }
 
+/// A task with everything that it brought.
+#[utoipa::path(
+    get,
+    path = "/api/threads/{thread}/mcp-tasks/{id}",
+    operation_id = "get_task",
+    tag = "tasks",
+    params(Thread, Task),
+    responses((status = OK, description = "The task", body = TaskDetail), Missing, Unfit, Failure)
+)]
 pub(super) async fn get(
     State(gateway): State<Gateway>,
     Who(who): Who,
     Thread(thread): Thread,
     Task(id): Task,
-) -> Result<Json<Value>, Failure> {
+) -> Result<Json<TaskDetail>, Failure> {
     let key = TaskKey { thread: ThreadKey { user: who.user.clone(), thread }, id };
     let row = gateway.tasks.get(&key).await?;
     detail(&gateway, row).await
 }
 
-/// Answers at once: the server is asked in the background.
+/// Asks for the end of a task.
+///
+/// Answers at once; the server is asked in the background. A repeat changes nothing.
+#[utoipa::path(
+    post,
+    path = "/api/threads/{thread}/mcp-tasks/{id}/cancel",
+    operation_id = "cancel_task",
+    tag = "tasks",
+    params(Thread, Task),
+    responses((status = OK, description = "The task as it is now", body = TaskDetail), Missing, Conflict, Unfit, Failure)
+)]
 pub(super) async fn cancel(
     State(gateway): State<Gateway>,
     Who(who): Who,
     Thread(thread): Thread,
     Task(id): Task,
-) -> Result<Json<Value>, Failure> {
+) -> Result<Json<TaskDetail>, Failure> {
     let key = TaskKey { thread: ThreadKey { user: who.user.clone(), thread }, id };
     let row = gateway.tasks.cancel(&key).await?;
     detail(&gateway, row).await
 }
 
 /// An answer to a task's question.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(example = json!({"input": "2026", "version": 1}))]
 pub(super) struct Input {
-    /// What the question asks for: any JSON, also null.
+    /// What the question asks for: any JSON, also null, of at most 64 KB.
     input: Value,
-    /// The version of the event that the caller answers.
+    /// The version of the event that the caller answers; any when absent.
     version: Option<u32>,
 }
 
@@ -83,20 +116,31 @@ impl Shape for Input {
     const EXPECTED: &'static str = "an object with \"input\", the answer to the task's question, and perhaps \"version\", the version of the event that it answers";
 }
 
-/// Answers at once: the server gets it in the background.
+/// Answers a task's question.
+///
+/// Answers at once; the server gets it in the background, and `input_answered` says how far it got.
+#[utoipa::path(
+    post,
+    path = "/api/threads/{thread}/mcp-tasks/{id}/input",
+    operation_id = "answer_task",
+    tag = "tasks",
+    params(Thread, Task),
+    request_body = Input,
+    responses((status = OK, description = "The task as it is now", body = TaskDetail), Missing, Conflict, Unfit, Failure)
+)]
 pub(super) async fn input(
     State(gateway): State<Gateway>,
     Who(who): Who,
     Thread(thread): Thread,
     Task(id): Task,
     Body(given): Body<Input>,
-) -> Result<Json<Value>, Failure> {
+) -> Result<Json<TaskDetail>, Failure> {
     let key = TaskKey { thread: ThreadKey { user: who.user.clone(), thread }, id };
     let row = gateway.tasks.answer(&key, &given.input, given.version).await?;
     detail(&gateway, row).await
 }
 
-async fn detail(gateway: &Gateway, row: Option<Detailed>) -> Result<Json<Value>, Failure> {
+async fn detail(gateway: &Gateway, row: Option<Detailed>) -> Result<Json<TaskDetail>, Failure> {
     let row = row.ok_or_else(Failure::no_such_task)?;
     let task = &row.listed.task;
     let version = task.attention.last;
@@ -110,5 +154,5 @@ async fn detail(gateway: &Gateway, row: Option<Detailed>) -> Result<Json<Value>,
         Err(StoreError::Corrupt { .. }) => Notified::Unreadable,
         Err(error) => return Err(error.into()),
     };
-    Ok(Json(answer::detailed(&row, &notified)))
+    Ok(Json(TaskDetail::new(row, &notified)))
 }

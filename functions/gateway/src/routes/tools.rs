@@ -2,30 +2,35 @@
 
 use axum::Json;
 use axum::extract::State;
-use pudu_app::catalog::{Catalogue, ServerPart, ServerState, Tool};
+use pudu_app::catalog::Catalogue;
 use pudu_app::deferral::{CatalogHash, Query};
 use pudu_app::function::Function;
-use pudu_app::ports::{CallFault, Caller, RequestSecrets};
-use pudu_app::tools::{Invoked, Terms};
-use pudu_config::Mode;
+use pudu_app::ports::{Caller, RequestSecrets};
+use pudu_app::tools::Terms;
 use pudu_domain::{Principal, ThreadKey};
-use serde::Deserialize;
-use serde_json::{Map, Value, json};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
+use utoipa::{IntoParams, ToSchema};
 
-use crate::error::Failure;
+use crate::answer::{Called, Found, Listing, ToolEntry};
+use crate::error::{Conflict, Failure, Forbidden, Missing, Unfit, Upstream};
 use crate::guard::{Admin, Who};
 use crate::input::{Body, Context, Params, Repeatable, Shape, Thread, ToolName};
 use crate::state::Gateway;
 
 /// The body of a call.
-#[derive(Deserialize)]
+#[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
+#[schema(example = json!({"arguments": {"title": "tides", "duration_seconds": 10}}))]
 pub(super) struct Call {
+    /// What the tool's `inputSchema` asks for.
     #[serde(default)]
+    #[schema(value_type = BTreeMap<String, Value>)]
     arguments: Map<String, Value>,
     #[serde(default)]
     context: Context,
+    /// Makes a durable task of it, where `becomes_task` says `on_request`.
     #[serde(default)]
     durable: bool,
 }
@@ -34,34 +39,59 @@ impl Shape for Call {
     const EXPECTED: &'static str = r#"{"arguments": {…}, "context": {"secrets": {…}}, "durable": true}, all optional, the arguments and the secrets objects (at most 64 secrets, of at most 8192 bytes each), durable true or false, and nothing else"#;
 }
 
-pub(super) async fn list(State(gateway): State<Gateway>, Who(who): Who) -> Result<Json<Value>, Failure> {
+/// Every tool by its visible name, and every server's state.
+///
+/// Those of the servers that the caller may use.
+#[utoipa::path(
+    get,
+    path = "/api/tools",
+    operation_id = "list_tools",
+    tag = "tools",
+    responses((status = OK, description = "The catalogue", body = Listing), Failure)
+)]
+pub(super) async fn list(State(gateway): State<Gateway>, Who(who): Who) -> Result<Json<Listing>, Failure> {
     let catalogue = gateway.catalog.now(gateway.limits.front_door).await?;
-    let tools: Vec<Value> = catalogue.visible_to(&who).map(|tool| shown(tool)).collect();
-    let hash = CatalogHash::of(&functions(&catalogue, &who));
-    Ok(Json(json!({ "tools": tools, "servers": servers(&catalogue, &who), "catalog_hash": hash })))
+    Ok(Json(Listing {
+        tools: catalogue.visible_to(&who).map(|tool| ToolEntry::from(&**tool)).collect(),
+        servers: catalogue.servers_of(&who).map(|(name, part)| (name.to_owned(), part.into())).collect(),
+        catalog_hash: CatalogHash::of(&functions(&catalogue, &who)),
+    }))
 }
 
-/// The query of a search.
-#[derive(Debug, Deserialize)]
+/// The query of a search (reference 3.6).
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 pub(super) struct Search {
+    /// `select:a,b` by name; `+part words` with `part` in the name, most hits of `words` first; else a regular expression,
+    /// names before descriptions, at most 5.
+    #[param(example = "report")]
     query: String,
 }
 
-/// The tools that a query finds (reference 3.6), with their whole definitions, for callers with more tools than they can
-/// read.
+/// The tools that a query finds, whole.
+///
+/// For callers with more tools than they can read.
+#[utoipa::path(
+    get,
+    path = "/api/tools/search",
+    operation_id = "search_tools",
+    tag = "tools",
+    params(Search),
+    responses((status = OK, description = "The best first", body = Found), Unfit, Failure)
+)]
 pub(super) async fn search(
     State(gateway): State<Gateway>,
     Who(who): Who,
     Params(search): Params<Search>,
-) -> Result<Json<Value>, Failure> {
+) -> Result<Json<Found>, Failure> {
     let catalogue = gateway.catalog.now(gateway.limits.front_door).await?;
     // A caller writes the expression: the slowest one takes seconds, which other requests must not wait for.
     let searching = tokio::task::spawn_blocking(move || {
         let functions = functions(&catalogue, &who);
         let found = Query::parse(&search.query).find(&functions);
         let found = found.iter().filter_map(|found| catalogue.tools.get(&found.name));
-        let tools: Vec<Value> = found.map(|tool| shown(tool)).collect();
-        json!({ "tools": tools, "catalog_hash": CatalogHash::of(&functions) })
+        let tools = found.map(|tool| ToolEntry::from(&**tool)).collect();
+        Found { tools, catalog_hash: CatalogHash::of(&functions) }
     });
     let answer = searching.await.map_err(|error| {
         tracing::error!(%error, "a search panicked");
@@ -70,18 +100,50 @@ pub(super) async fn search(
     Ok(Json(answer))
 }
 
+/// That the tool lists are forgotten.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct Forgotten {
+    /// `true`.
+    success: bool,
+    /// For people.
+    message: &'static str,
+}
+
 /// Forgets what servers listed, and closes the sessions with stdio servers (reference 8.1, 4.1).
-pub(super) async fn reset(State(gateway): State<Gateway>, _: Admin) -> Result<Json<Value>, Failure> {
+#[utoipa::path(
+    post,
+    path = "/api/mcp/cache/reset",
+    operation_id = "reset_cache",
+    tag = "operator",
+    security(("bearer" = ["admin"])),
+    responses((status = OK, description = "Each server is asked again on next use", body = Forgotten), Forbidden, Failure)
+)]
+pub(super) async fn reset(State(gateway): State<Gateway>, _: Admin) -> Result<Json<Forgotten>, Failure> {
     gateway.catalog.reset().await?;
     let message =
         "The tool lists are forgotten and sessions are closed; each server is asked again on next use.";
-    Ok(Json(json!({ "success": true, "message": message })))
+    Ok(Json(Forgotten { success: true, message }))
 }
 
 fn functions(catalogue: &Catalogue, who: &Principal) -> Vec<Function> {
     catalogue.visible_to(who).map(|tool| tool.function()).collect()
 }
 
+/// Calls a tool.
+///
+/// Its result, or the id of a durable task. With an `Idempotency-Key` a repeated submission is the same task.
+#[utoipa::path(
+    post,
+    path = "/api/threads/{thread}/tools/{name}",
+    operation_id = "call_tool",
+    tag = "tools",
+    params(Thread, ToolName, Repeatable),
+    request_body = Call,
+    responses(
+        (status = OK, description = "The server's result, or the task that the call became", body = Called),
+        Forbidden, Missing, Conflict, Unfit, Upstream, Failure
+    )
+)]
 pub(super) async fn call(
     State(gateway): State<Gateway>,
     Who(who): Who,
@@ -89,7 +151,7 @@ pub(super) async fn call(
     ToolName(name): ToolName,
     Repeatable(key): Repeatable,
     Body(call): Body<Call>,
-) -> Result<Json<Value>, Failure> {
+) -> Result<Json<Called>, Failure> {
     let thread = ThreadKey { user: who.user.clone(), thread };
     let caller = Caller { thread, secrets: RequestSecrets::Given(call.context.secrets.0) };
     let tools = gateway.tools.clone();
@@ -104,51 +166,5 @@ pub(super) async fn call(
         tracing::error!(%error, "a tool call panicked");
         Failure::new(http::StatusCode::INTERNAL_SERVER_ERROR, "the call failed inside Pudu; see its log")
     })??;
-    Ok(Json(match invoked {
-        Invoked::Result(result) => result,
-        Invoked::Submitted(task) => json!({
-            "task_id": task.task_id,
-            "task_name": task.task_name,
-            "status": task.status,
-            "message": "The task runs in the background and is watched until it ends; the thread is told when it needs attention.",
-        }),
-    }))
-}
-
-/// A tool as callers see it: its server's definition with our own words for what is ours.
-fn shown(tool: &Tool) -> Value {
-    let mut definition = tool.definition().clone();
-    if let Value::Object(fields) = &mut definition {
-        fields.insert("name".into(), tool.name.clone().into());
-        fields.insert("description".into(), tool.description.clone().into());
-        fields.insert("server".into(), tool.server.name.clone().into());
-        fields.insert("durable".into(), (tool.role.durable() == "always").into());
-        fields.insert("becomes_task".into(), tool.role.durable().into());
-        let routing = tool.routing();
-        if routing.mode == Mode::Prefer {
-            let routing = json!({
-                "mode": "prefer", "priority": routing.priority, "keywords": routing.keywords,
-            });
-            fields.insert("routing".into(), routing);
-        } else {
-            // A field of the server's own by this name would be taken for ours.
-            fields.remove("routing");
-        }
-    }
-    definition
-}
-
-fn servers(catalogue: &Catalogue, who: &Principal) -> Map<String, Value> {
-    catalogue.servers_of(who).map(|(name, part)| (name.to_owned(), server(part))).collect()
-}
-
-fn server(part: &ServerPart) -> Value {
-    let (state, reason) = match &part.state {
-        ServerState::Ok => ("ok", None),
-        ServerState::Disabled => ("disabled", None),
-        ServerState::Failed(error) => {
-            (if error.fault == CallFault::Timeout { "timeout" } else { "error" }, Some(error.message.clone()))
-        }
-    };
-    json!({ "state": state, "tools": part.tools, "reason": reason, "toolset_problems": part.toolset_problems })
+    Ok(Json(invoked.into()))
 }

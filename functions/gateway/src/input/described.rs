@@ -1,0 +1,63 @@
+//! Paths and headers as the contract describes them, beside the extractors that read them.
+
+use utoipa::IntoParams;
+use utoipa::openapi::path::{Parameter, ParameterBuilder, ParameterIn};
+use utoipa::openapi::schema::{Object, ObjectBuilder};
+use utoipa::openapi::{Required, Type};
+
+use super::{AnyThread, Repeatable, Task, Thread, ToolName};
+
+/// Of which a thread's id is made.
+const THREAD: &str = "^[A-Za-z0-9_-]{1,64}$";
+/// Of which a task's id is made.
+const TASK: &str = "^mcp-task-[0-9a-f]{32}$";
+/// Of which a key is made: visible ASCII.
+const KEY: &str = "^[!-~]{1,255}$";
+
+fn text(pattern: &str) -> Object {
+    ObjectBuilder::new().schema_type(Type::String).pattern(Some(pattern)).build()
+}
+
+/// A text in the path.
+fn in_path(name: &str, what: &str, schema: Object) -> Parameter {
+    ParameterBuilder::new()
+        .name(name)
+        .parameter_in(ParameterIn::Path)
+        .required(Required::True)
+        .description(Some(what))
+        .schema(Some(schema))
+        .build()
+}
+
+impl IntoParams for AnyThread {
+    fn into_params(_: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
+        vec![in_path("thread", "The caller's own thread; it begins with its first task", text(THREAD))]
+    }
+}
+
+impl IntoParams for Thread {
+    fn into_params(provider: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
+        AnyThread::into_params(provider)
+    }
+}
+
+impl IntoParams for Task {
+    fn into_params(_: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
+        vec![in_path("id", "A task of the thread", text(TASK))]
+    }
+}
+
+impl IntoParams for ToolName {
+    fn into_params(_: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
+        let name = ObjectBuilder::new().schema_type(Type::String).min_length(Some(1)).build();
+        vec![in_path("name", "The tool's visible name", name)]
+    }
+}
+
+impl IntoParams for Repeatable {
+    fn into_params(_: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
+        let what = "Chosen by the caller, unique in its thread: the same submission again is the same task, another one is 422";
+        let header = ParameterBuilder::new().name("Idempotency-Key").parameter_in(ParameterIn::Header);
+        vec![header.required(Required::False).description(Some(what)).schema(Some(text(KEY))).build()]
+    }
+}
