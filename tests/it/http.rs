@@ -15,7 +15,7 @@ mod tools;
 use tokio::net::TcpListener;
 
 /// The URL of a server that certainly does not run.
-async fn dead_url() -> String {
+pub(crate) async fn dead_url() -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let addr = listener.local_addr().unwrap();
     drop(listener);

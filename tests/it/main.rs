@@ -20,6 +20,7 @@ mod deletion;
 mod http;
 mod kms;
 mod lambda;
+mod mcp;
 mod parameters;
 mod peers;
 mod poller;

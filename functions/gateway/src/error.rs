@@ -29,6 +29,11 @@ impl Failure {
         Self { status, detail: detail.into() }
     }
 
+    /// What is wrong.
+    pub(crate) fn detail(&self) -> &str {
+        &self.detail
+    }
+
     pub(crate) fn unprocessable(detail: impl Into<String>) -> Self {
         Self::new(StatusCode::UNPROCESSABLE_ENTITY, detail)
     }

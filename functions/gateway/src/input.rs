@@ -11,8 +11,8 @@ use http::request::Parts;
 use pudu_domain::{IdempotencyKey, TaskId, ThreadId, ThreadKey};
 use serde::de::DeserializeOwned;
 
-pub(crate) use body::{Body, Shape};
-pub(crate) use context::Context;
+pub(crate) use body::{Body, Raw, Shape};
+pub(crate) use context::{Context, Secrets};
 pub(crate) use whole::MAX_BODY;
 pub use whole::Patience;
 

@@ -8,6 +8,7 @@ pub mod cloud;
 mod error;
 mod guard;
 mod input;
+mod mcp;
 mod routes;
 mod state;
 

@@ -13,7 +13,7 @@ mod tools;
 
 use axum::extract::DefaultBodyLimit;
 use axum::middleware::from_fn_with_state;
-use axum::routing::get;
+use axum::routing::{get, post};
 use axum::{Extension, Router};
 use http::{Method, StatusCode, Uri};
 use utoipa::OpenApi;
@@ -23,6 +23,7 @@ use utoipa_axum::routes;
 use crate::error::Failure;
 use crate::guard;
 use crate::input::MAX_BODY;
+use crate::mcp;
 use crate::state::Gateway;
 
 /// The whole door.
@@ -47,6 +48,7 @@ fn described() -> (Router<Gateway>, openapi::Described) {
         .routes(routes!(health::get))
         .routes(routes!(openapi::get))
         .routes(routes!(docs::get))
+        .route("/mcp", post(mcp::post))
         .route("/api/mcp/config", get(config::get).put(config::put))
         .routes(routes!(tools::reset))
         .routes(routes!(operator::dead_letters))

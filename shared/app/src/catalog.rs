@@ -90,6 +90,8 @@ pub struct ServerPart {
     pub tools: usize,
     /// Toolsets that cannot be used, with the reason.
     pub toolset_problems: Vec<String>,
+    /// Until when its list is taken as it is; none when there is no list.
+    pub fresh_until: Option<Timestamp>,
 }
 
 /// Every tool, and every server's state.

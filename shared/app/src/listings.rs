@@ -17,6 +17,7 @@ use pudu_domain::Timestamp;
 use tokio::time::{Instant, timeout, timeout_at};
 
 pub use listed::{Listed, ListedTool};
+pub(crate) use slot::FAILED_FOR;
 use slot::{Slot, Wanted};
 
 use crate::chain::Chain;

@@ -6,10 +6,10 @@ mod terms;
 
 use std::sync::Arc;
 
-use pudu_domain::{Payload, Policy, Principal};
+use pudu_domain::{Payload, Policy, Principal, Timestamp};
 use serde_json::{Map, Value};
 
-use crate::catalog::{Catalog, NotFound, Role};
+use crate::catalog::{Catalog, NotFound, Role, Tool};
 use crate::configs::{ConfigError, Configs};
 use crate::drivers::{CORE_TASKS, Drivers, MCP_TASKS, ORDINARY_TOOLS};
 use crate::limits::Limits;
@@ -112,6 +112,15 @@ pub enum InvokeError {
     Store(#[from] StoreError),
 }
 
+/// A tool that is about to be called.
+#[derive(Debug, Clone)]
+pub struct Found {
+    /// The tool.
+    pub tool: Arc<Tool>,
+    /// One budget for all of it: what looking for the tool took, its call does not have.
+    until: Timestamp,
+}
+
 /// Calls tools.
 #[derive(Clone)]
 pub struct Tools {
@@ -143,22 +152,39 @@ impl Tools {
         arguments: Map<String, Value>,
         terms: Terms,
     ) -> Result<Invoked, InvokeError> {
-        // One budget for all of it: what looking for the tool takes, its call does not have.
+        let found = self.find(who, name).await?;
+        self.call(&found, caller, arguments, terms).await
+    }
+
+    /// The tool of that visible name, if it is there for `who`.
+    pub async fn find(&self, who: &Principal, name: &str) -> Result<Found, InvokeError> {
         let until = self.settle.clock.now() + self.limits.front_door;
-        let tool = match self.catalog.find(who, name, self.limits.front_door).await? {
-            Ok(tool) => tool,
-            Err(NotFound::Unknown) => return Err(InvokeError::Unknown { name: name.to_owned() }),
+        match self.catalog.find(who, name, self.limits.front_door).await? {
+            Ok(tool) => Ok(Found { tool, until }),
+            Err(NotFound::Unknown) => Err(InvokeError::Unknown { name: name.to_owned() }),
             Err(NotFound::Disabled { server }) => {
-                return Err(InvokeError::Disabled { name: name.to_owned(), server });
+                Err(InvokeError::Disabled { name: name.to_owned(), server })
             }
-            Err(NotFound::Down(error)) => return Err(error.into()),
-        };
+            Err(NotFound::Down(error)) => Err(error.into()),
+        }
+    }
+
+    /// Calls a tool that was found, for a caller's thread, on `terms`.
+    pub async fn call(
+        &self,
+        found: &Found,
+        caller: Caller,
+        arguments: Map<String, Value>,
+        terms: Terms,
+    ) -> Result<Invoked, InvokeError> {
+        let Found { tool, until } = found;
+        let name = tool.name.as_str();
         let repeatable = terms.repeatable(name, &arguments);
-        let arguments = arguments::check(&tool, arguments)?;
+        let arguments = arguments::check(tool, arguments)?;
         let limit = tool.server.call_timeout().min(until.since(self.settle.clock.now()));
         let (name, driver, by) = match &tool.role {
             Role::Call if terms.durable => return Err(InvokeError::NotDurable { name: name.to_owned() }),
-            Role::Call | Role::Core { always: false } if !terms.durable => {
+            role if !terms.may_start_task(role) => {
                 let definition = Some(Arc::clone(&tool.listed.definition));
                 let call = ToolCall { definition, ..ToolCall::plain(tool.raw(), arguments) };
                 let result = self.client.call_tool(&tool.server, &caller, call, limit).await?;

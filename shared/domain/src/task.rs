@@ -12,6 +12,8 @@ mod submit;
 #[cfg(test)]
 mod tests;
 
+use std::time::Duration;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -235,6 +237,12 @@ impl Task {
     /// Whether the server has failed to answer `degraded_after` times in a row.
     pub const fn is_degraded(&self, policy: &Policy) -> bool {
         self.tracking.errors >= policy.degraded_after && !matches!(self.state, State::Ended { .. })
+    }
+
+    /// The time between two looks at its server, as the last one settled it: what is stored changes no faster.
+    pub fn pace(&self) -> Option<Duration> {
+        let State::Active { next_poll_at, .. } = self.state else { return None };
+        Some(next_poll_at.since(self.tracking.last_polled_at.unwrap_or(self.created_at)))
     }
 
     /// Lane and due time: derived here and nowhere else, from the earlier of the next poll and the next cancel; the

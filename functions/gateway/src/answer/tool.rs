@@ -184,7 +184,7 @@ impl From<Invoked> for Called {
     fn from(invoked: Invoked) -> Self {
         match invoked {
             Invoked::Result(result) => Self::Result(result),
-            Invoked::Submitted(Submitted { task_id, task_name, status }) => Self::Task(SubmittedTask {
+            Invoked::Submitted(Submitted { task_id, task_name, status, .. }) => Self::Task(SubmittedTask {
                 task_id,
                 task_name,
                 status,

@@ -116,6 +116,7 @@ impl Parts {
                 tools: tools.len(),
                 toolset_problems: problems,
                 server: Arc::clone(server),
+                fresh_until: list.map(|list| list.fresh_until),
             };
             catalogue.servers.insert(name.clone(), shown);
             offered.extend(tools.into_iter().map(|(tool, role)| (server, tool, role)));

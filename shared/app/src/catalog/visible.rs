@@ -2,11 +2,13 @@
 //! not there: nothing says that they exist.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use pudu_config::{Owners, Server};
-use pudu_domain::Principal;
+use pudu_domain::{Principal, Timestamp};
 
 use super::{Catalogue, NotFound, ServerPart, ServerState, Tool};
+use crate::listings::{FAILED_FOR, FRESH_FOR};
 
 /// Whether `server` is there for `who`.
 pub fn is_visible(server: &Server, who: &Principal) -> bool {
@@ -23,6 +25,17 @@ impl Catalogue {
     pub fn servers_of<'a>(&'a self, who: &'a Principal) -> impl Iterator<Item = (&'a str, &'a ServerPart)> {
         let servers = self.servers.iter().filter(|(_, part)| is_visible(&part.server, who));
         servers.map(|(name, part)| (name.as_str(), part))
+    }
+
+    /// For how long nothing of what `who` sees is asked for anew, as far as its servers' lists go. A server without a list is
+    /// tried again soon.
+    pub fn fresh_for(&self, who: &Principal, now: Timestamp) -> Duration {
+        let left = self.servers_of(who).filter_map(|(_, part)| match &part.state {
+            ServerState::Disabled => None,
+            ServerState::Failed(_) => Some(FAILED_FOR),
+            ServerState::Ok => part.fresh_until.map(|until| until.since(now)),
+        });
+        left.fold(FRESH_FOR, Duration::min)
     }
 
     /// The tool of that visible name, or why there is none for `who`.

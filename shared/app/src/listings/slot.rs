@@ -10,7 +10,7 @@ use crate::changes::Mark;
 use crate::ports::CallError;
 
 /// How long a server that could not be listed is left alone.
-const FAILED_FOR: Duration = Duration::from_secs(15);
+pub(crate) const FAILED_FOR: Duration = Duration::from_secs(15);
 /// How often the table is asked for a list that it did not have.
 const LOOK_AGAIN: Duration = Duration::from_secs(60);
 

@@ -33,6 +33,12 @@ pub struct Submitted {
     pub task_name: String,
     /// Its status word.
     pub status: &'static str,
+    /// When it was submitted.
+    pub created_at: Timestamp,
+    /// When it last changed.
+    pub updated_at: Timestamp,
+    /// How often it changes at most, as far as is known.
+    pub pace: Option<Duration>,
 }
 
 /// What is to be submitted.
@@ -353,6 +359,9 @@ impl Submitted {
             task_id: task.key.id.to_string(),
             task_name: spec.name.to_string(),
             status: task.status().as_str(),
+            created_at: task.created_at,
+            updated_at: task.updated_at,
+            pace: task.pace(),
         }
     }
 }

@@ -6,6 +6,8 @@ use pudu_domain::task::Repeatable;
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 
+use crate::catalog::Role;
+
 /// The terms of one call.
 #[derive(Debug, Clone, Default)]
 pub struct Terms {
@@ -15,9 +17,22 @@ pub struct Terms {
     pub gone: CancellationToken,
     /// Whether the caller wants a task where a tool leaves it the choice.
     pub durable: bool,
+    /// Whether the caller takes the result only, where the server would leave it the choice: it cannot follow a task.
+    pub plain: bool,
 }
 
 impl Terms {
+    /// Whether a call of a tool that does this may become a task. One that does is brought to its record, also when its caller
+    /// hangs up; any other ends with its caller.
+    pub const fn may_start_task(&self, role: &Role) -> bool {
+        match role {
+            Role::Call => false,
+            Role::Submit(_) => true,
+            Role::MayBecomeTask => !self.plain,
+            Role::Core { always } => *always || self.durable,
+        }
+    }
+
     /// Whether nobody can ever learn of a task that is submitted now.
     pub(super) fn is_abandoned(&self) -> bool {
         self.key.is_none() && self.gone.is_cancelled()

@@ -1,0 +1,124 @@
+//! `tools/call`: one call of any registered server's tool, in either era, its result unchanged.
+
+use std::collections::BTreeMap;
+
+use pudu_app::ports::{Caller, RequestSecrets};
+use pudu_app::tools::{Found, InvokeError, Invoked, Submitted, Terms};
+use pudu_domain::ThreadKey;
+use secrecy::SecretString;
+use serde_json::{Map, Value, json};
+use tokio_util::sync::CancellationToken;
+
+use super::error::RpcError;
+use super::revision::Era;
+use super::{Asked, greet, mirror};
+use crate::input::Secrets;
+use crate::state::Gateway;
+
+/// Where a request brings what `headers_from_context` takes: in `_meta`, because a client that makes one request for one person
+/// knows what it sends, while a client's configured headers are the same for all of its requests.
+const SECRETS: &str = "pudu/secrets";
+
+/// Answers `tools/call`.
+pub(super) async fn tool(asked: Asked<'_>) -> Result<Map<String, Value>, RpcError> {
+    let Asked { gateway, who, headers, client, request } = asked;
+    let mut params = request.params;
+    let secrets = secrets(params.get_mut("_meta"))?;
+    let Some(Value::String(name)) = params.remove("name") else {
+        return Err(RpcError::invalid_params("\"name\" must be a text, the name of a tool"));
+    };
+    let arguments = match params.remove("arguments") {
+        None | Some(Value::Null) => Map::new(),
+        Some(Value::Object(arguments)) => arguments,
+        Some(_) => return Err(RpcError::invalid_params("\"arguments\" must be an object")),
+    };
+    let found = match gateway.tools.find(who, &name).await {
+        Ok(found) => found,
+        Err(InvokeError::Unknown { name }) => {
+            return Err(RpcError::invalid_params(format!(
+                "there is no tool '{name}'; tools/list names them"
+            )));
+        }
+        Err(error @ InvokeError::Disabled { .. }) => return Err(RpcError::invalid_params(error.to_string())),
+        Err(error) => return failed(error, client.era),
+    };
+    if client.era == Era::Stateless {
+        mirror::check_arguments(headers, found.tool.definition(), &arguments)?;
+    }
+    let thread = ThreadKey { user: who.user.clone(), thread: who.own_thread() };
+    let caller = Caller { thread, secrets: RequestSecrets::Given(secrets) };
+    let terms = Terms { plain: client.era == Era::Stateless && !client.takes_tasks(), ..Terms::default() };
+    let invoked = if terms.may_start_task(&found.tool.role) {
+        tracked(gateway, found, caller, arguments, terms).await?
+    } else {
+        // Ends with its caller: dropping it cancels the call at its server.
+        gateway.tools.call(&found, caller, arguments, terms).await
+    };
+    match invoked {
+        Ok(Invoked::Result(result)) => Ok(complete(greet::object(result), client.era)),
+        Ok(Invoked::Submitted(task)) => Ok(complete(submitted(&task), client.era)),
+        Err(error) => failed(error, client.era),
+    }
+}
+
+/// The secrets of this request, taken out of its `_meta`: they go nowhere but into headers that the server's entry names.
+fn secrets(meta: Option<&mut Value>) -> Result<BTreeMap<String, SecretString>, RpcError> {
+    let given = meta.and_then(Value::as_object_mut).and_then(|meta| meta.remove(SECRETS));
+    let read = given.map(serde_json::from_value::<Secrets>).transpose();
+    let read = read.map_err(|_| {
+        RpcError::invalid_params(format!(
+            "\"{SECRETS}\" in \"_meta\" must be an object, of at most 64 texts of at most 8192 bytes each"
+        ))
+    })?;
+    Ok(read.unwrap_or_default().0)
+}
+
+/// A call that may start a task: it is brought to its end, so that no submission is left half recorded, and the task of a caller
+/// that has hung up is cancelled.
+async fn tracked(
+    gateway: &Gateway,
+    found: Found,
+    caller: Caller,
+    arguments: Map<String, Value>,
+    terms: Terms,
+) -> Result<Result<Invoked, InvokeError>, RpcError> {
+    let gone = CancellationToken::new();
+    let _hung_up = gone.clone().drop_guard();
+    let (tools, terms) = (gateway.tools.clone(), Terms { gone, ..terms });
+    let running = gateway.calls.spawn(async move { tools.call(&found, caller, arguments, terms).await });
+    running.await.map_err(|error| {
+        tracing::error!(%error, "a tool call panicked");
+        RpcError::internal("the call failed inside Pudu; see its log")
+    })
+}
+
+/// A task for a client that has no tasks: the result of its call, which says how to follow it.
+fn submitted(task: &Submitted) -> Map<String, Value> {
+    let Submitted { task_id, task_name, status, .. } = task;
+    let text = format!("The durable task '{task_name}' runs in the background as {task_id}.");
+    greet::object(json!({
+        "content": [{"type": "text", "text": text}],
+        "structuredContent": {"task_id": task_id, "task_name": task_name, "status": status},
+    }))
+}
+
+/// What became of a call that brought nothing. A model can do something about most of it, so it is a result that says so; only
+/// what is ours is an error of the protocol.
+fn failed(error: InvokeError, era: Era) -> Result<Map<String, Value>, RpcError> {
+    match error {
+        InvokeError::Config(error) => Err(error.into()),
+        InvokeError::Store(error) => Err(error.into()),
+        error => {
+            let content = json!([{"type": "text", "text": error.to_string()}]);
+            Ok(complete(greet::object(json!({"content": content, "isError": true})), era))
+        }
+    }
+}
+
+/// A result as the newest revision has it: it says what it is. Nothing that its server said of it is changed.
+fn complete(mut result: Map<String, Value>, era: Era) -> Map<String, Value> {
+    if era == Era::Stateless && !result.contains_key("resultType") {
+        result.insert("resultType".to_owned(), "complete".into());
+    }
+    result
+}
