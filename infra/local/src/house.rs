@@ -14,6 +14,7 @@ use pudu_app::ports::{Background, Clock, ConfigSource, Random, Vault};
 use pudu_app::wiring::Wiring;
 use pudu_app::worker::{self, Poller};
 use pudu_compose::{Base, Egress, Launcher, ports};
+use pudu_config::LaunchPolicy;
 use pudu_domain::{CredentialTag, Policy, Principal, Role, Scope, UserId};
 use pudu_dynamo::{Table, schema};
 use pudu_gateway::{Access, Door, Gateway, router};
@@ -60,6 +61,8 @@ pub struct Plan {
     pub secrets: Arc<dyn Vault>,
     /// How stdio servers are started; without it they are off.
     pub stdio: Option<Launcher>,
+    /// Which of them the API may name.
+    pub launch: LaunchPolicy,
 }
 
 /// One composition of everything.
@@ -91,6 +94,7 @@ impl Plan {
             random: Arc::new(OsRandom),
             secrets: Arc::new(EnvSecrets),
             stdio: None,
+            launch: LaunchPolicy::default(),
         }
     }
 }
@@ -133,6 +137,7 @@ impl House {
         };
         let ports = ports(base).context("the MCP client cannot be made")?;
         let wiring = Wiring::new(ports, plan.policy.clone(), plan.limits.clone(), "gateway".to_owned());
+        let wiring = wiring.with_launch_policy(plan.launch.clone());
         let stored = if plan.config_file.is_some() {
             let (clock, random) = (Arc::clone(&plan.clock), Arc::clone(&plan.random));
             let source = TableSource::new(table.clone(), keys.clone(), clock.clone(), random);

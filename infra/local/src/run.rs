@@ -8,10 +8,11 @@ use anyhow::{Context, bail};
 use pudu_app::configs::Current;
 use pudu_app::ports::ConfigStore;
 use pudu_compose::Launcher;
+use pudu_config::LaunchPolicy;
 use pudu_lambda::clock::SystemClock;
 use pudu_lambda::env::{Process, Source};
 use pudu_lambda::random::OsRandom;
-use pudu_lambda::settings::Numbers;
+use pudu_lambda::settings::{self, Numbers, STDIO_COMMANDS, SettingError};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::cli::RunArgs;
@@ -27,6 +28,9 @@ const EXAMPLE_PORT: u16 = 8081;
 
 /// What the printed lines call the thread.
 const THREAD: &str = "hello";
+
+/// What names more commands for stdio servers: ours, then that of existing installs.
+const COMMAND_VARIABLES: [&str; 2] = [STDIO_COMMANDS, "DEER_FLOW_MCP_STDIO_COMMAND_ALLOWLIST"];
 
 /// Ctrl-C and SIGTERM.
 pub(crate) struct Signals {
@@ -82,6 +86,7 @@ async fn start(args: &RunArgs) -> anyhow::Result<Started> {
     // A table of its own has no other poller; one elsewhere may have any number.
     let alone = store.engine.is_some();
     plan.stdio = Some(Launcher::new(folder.path(), |name| Process.get(name), alone));
+    plan.launch = launch_policy(&Process)?;
     plan.config_file.clone_from(&config_file);
     let house = Arc::new(House::new(plan)?);
     house.create_table().await?;
@@ -108,6 +113,11 @@ async fn start(args: &RunArgs) -> anyhow::Result<Started> {
     let announced = folder.announce(&run)?;
     greet(args, config_file.as_deref(), machine.gateway, &url, &current);
     Ok(Started { machine, announced, _store: store })
+}
+
+fn launch_policy(env: &dyn Source) -> Result<LaunchPolicy, SettingError> {
+    let set = COMMAND_VARIABLES.into_iter().find(|name| env.get(name).is_some());
+    settings::launch(env, set.unwrap_or(STDIO_COMMANDS))
 }
 
 /// A key that is missing is not made anew while the table holds what it sealed: the old one may still be restored.
@@ -163,5 +173,27 @@ impl Signals {
             _ = self.interrupt.recv() => {}
             _ = self.terminate.recv() => {}
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+
+    #[test]
+    fn commands_come_from_our_variable_before_that_of_existing_installs() {
+        let takes = |pairs: &[(&'static str, &'static str)], command: &str| {
+            let env: BTreeMap<_, _> = pairs.iter().copied().collect();
+            launch_policy(&env).unwrap().judge(Some(command), &["run"], &[]).is_ok()
+        };
+        let [ours, theirs] = COMMAND_VARIABLES;
+        assert!(!takes(&[], "docker"));
+        assert!(takes(&[(theirs, "docker")], "docker"));
+        assert!(takes(&[(ours, "podman"), (theirs, "docker")], "podman"));
+        assert!(!takes(&[(ours, "podman"), (theirs, "docker")], "docker"));
+        let wrong = launch_policy(&BTreeMap::from([(theirs, "/bin/sh")])).unwrap_err();
+        assert_eq!(wrong.name, theirs);
     }
 }

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use pudu_config::{Document, SealKey, Server};
+use pudu_config::{Document, LaunchPolicy, SealKey, Server};
 use pudu_domain::{ServerName, Timestamp};
 use serde_json::Value;
 
@@ -67,6 +67,7 @@ pub struct Configs {
     keys: Arc<dyn SealKeys>,
     secrets: Arc<dyn Vault>,
     clock: Arc<dyn Clock>,
+    launch: LaunchPolicy,
     cache: Mutex<Cache>,
 }
 
@@ -88,7 +89,13 @@ impl Configs {
         secrets: Arc<dyn Vault>,
         clock: Arc<dyn Clock>,
     ) -> Self {
-        Self { source, keys, secrets, clock, cache: Mutex::default() }
+        Self { source, keys, secrets, clock, launch: LaunchPolicy::default(), cache: Mutex::default() }
+    }
+
+    /// With what the operator lets the API start as stdio servers.
+    #[must_use]
+    pub fn with_launch_policy(self, launch: LaunchPolicy) -> Self {
+        Self { launch, ..self }
     }
 
     /// The current config, at most a second old, with what its variables stand for read ahead.

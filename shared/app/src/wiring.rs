@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use pudu_config::LaunchPolicy;
 use pudu_domain::Policy;
 
 use crate::audit::Audit;
@@ -73,12 +74,19 @@ pub struct Wiring {
 impl Wiring {
     /// Wires `ports` for the process called `worker`.
     pub fn new(ports: Ports, policy: Policy, limits: Limits, worker: String) -> Self {
-        let configs = Arc::new(Configs::new(
-            Arc::clone(&ports.config),
-            Arc::clone(&ports.keys),
-            Arc::clone(&ports.secrets),
-            Arc::clone(&ports.clock),
-        ));
+        Self::over(ports, policy, limits, worker, LaunchPolicy::default())
+    }
+
+    /// The same with what the operator lets the API start as stdio servers; before anything uses it.
+    #[must_use]
+    pub fn with_launch_policy(self, launch: LaunchPolicy) -> Self {
+        Self::over(self.ports, self.policy, self.limits, self.worker, launch)
+    }
+
+    fn over(ports: Ports, policy: Policy, limits: Limits, worker: String, launch: LaunchPolicy) -> Self {
+        let (config, keys) = (Arc::clone(&ports.config), Arc::clone(&ports.keys));
+        let (secrets, clock) = (Arc::clone(&ports.secrets), Arc::clone(&ports.clock));
+        let configs = Arc::new(Configs::new(config, keys, secrets, clock).with_launch_policy(launch));
         let catalog =
             Arc::new(Catalog::new(Arc::clone(&configs), ports.mcp.clone(), Arc::clone(&ports.clock)));
         Self { ports, policy, limits, worker, configs, catalog }

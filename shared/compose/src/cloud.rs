@@ -58,6 +58,7 @@ pub async fn cloud(settings: &Settings, worker: &str) -> Result<Cloud, ComposeEr
     let Numbers { policy, limits, .. } = settings.numbers.clone();
     let limits = Limits { linger: TICK, ..limits };
     let wiring = Wiring::new(ports(base)?, policy, limits, worker.to_owned());
+    let wiring = wiring.with_launch_policy(settings.launch.clone());
     Ok(Cloud { table, wiring })
 }
 

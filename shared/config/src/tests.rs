@@ -167,61 +167,6 @@ fn many_and_long_problems_stay_readable() {
     assert!(problems.iter().all(|problem| problem.to_string().len() < 1_000));
 }
 
-/// Reference 9: the type is compared without case; what is no stdio server is not screened.
-#[test]
-fn the_api_adds_no_stdio_server_and_says_so() {
-    let document = Document::parse(json!({"mcpServers": {
-        "ok": {"type": "http", "url": "http://h"}, "child": {"command": "npx"}, "old": {"type": "sse", "url": "http://h"},
-        "shout": {"type": "STDIO"}, "no_url": {"type": "http"}, "other": {"type": "websocket"},
-        "off": {"enabled": false, "command": "npx"}, "old_no_url": {"type": "sse", "url": ""}, "loud": {"type": "SSE"},
-    }}))
-    .unwrap();
-    let refused = api_screen(&document, Some(&Document::empty()));
-    assert_eq!(refused, api_screen(&document, None));
-    let names: Vec<_> =
-        refused.iter().map(|problem| problem.path.trim_start_matches("mcpServers.")).collect();
-    assert_eq!(names, ["child", "shout", "no_url", "off", "old_no_url"]);
-    assert!(refused.iter().all(|problem| problem.kind == Kind::Policy));
-    assert!(refused[0].message.contains("stdio servers cannot be added or changed through the API yet"));
-}
-
-#[test]
-fn a_stored_stdio_server_goes_through_the_api_unchanged_only() {
-    let parse = |entry: &Value| Document::parse(json!({"mcpServers": {"child": entry}})).unwrap();
-    let entry = json!({"command": "npx", "args": ["-y", "server"], "env": {"KEY": "secret", "REF": "$KEY"},
-                       "tool_call_timeout": 90.0, "x": {"token": "t"}});
-    let there = parse(&entry);
-    let put = |sent: Value| {
-        let merged = merge(sent, Some(&there)).unwrap();
-        let document = Document::parse(merged).unwrap();
-        (api_screen(&document, Some(&there)), document)
-    };
-    let (refused, document) = put(there.response());
-    assert_eq!((refused, &document), (vec![], &there), "a GET sent back is the same config");
-    let mut whole_numbers = there.response();
-    whole_numbers["mcp_servers"]["child"]["session_init_timeout"] = json!(60);
-    whole_numbers["mcp_servers"]["child"]["tool_call_timeout"] = json!(90);
-    assert_eq!(put(whole_numbers).0, vec![], "a browser writes 60.0 as 60");
-    assert_eq!(put(json!({"mcp_servers": {}})).0, vec![], "it may be removed");
-    for (key, value) in [
-        ("command", json!("uvx")),
-        ("args", json!(["-y", "other"])),
-        ("env", json!({"KEY": "***", "REF": "$KEY", "NEW": "1"})),
-        ("env", json!({"KEY": "***"})),
-        ("enabled", json!(false)),
-        ("type", json!("STDIO")),
-        ("x", json!({"token": "other"})),
-        ("cwd", json!("/tmp")),
-        ("tool_call_timeout", json!(91)),
-    ] {
-        let mut sent = there.response();
-        sent["mcp_servers"]["child"][key] = value;
-        assert_eq!(put(sent).0.len(), 1, "{key}");
-    }
-    let renamed = json!({"mcp_servers": {"other": entry}});
-    assert_eq!(put(renamed).0[0].path, "mcpServers.other");
-}
-
 #[test]
 fn values_that_mean_the_same_are_alike() {
     use crate::canonical::alike;

@@ -7,6 +7,7 @@ mod prefix;
 use std::path::PathBuf;
 
 use pudu_app::limits::Limits;
+use pudu_config::LaunchPolicy;
 
 pub use numbers::*;
 pub use prefix::ParameterPrefix;
@@ -27,6 +28,8 @@ pub const PARAMETER_PREFIX: &str = "PUDU_PARAMETER_PREFIX";
 pub const EGRESS_ALLOW: &str = "PUDU_EGRESS_ALLOW";
 /// Whether servers of type `stdio` are started: `on` or `off`. Default `off`.
 pub const STDIO: &str = "PUDU_STDIO";
+/// Commands beside `npx` and `uvx` that the API may give a stdio server, separated by commas. Default: none.
+pub const STDIO_COMMANDS: &str = "PUDU_STDIO_COMMAND_ALLOWLIST";
 
 /// The task-poller, as the platform invokes it. Unset: it is left to its schedule.
 pub const POLLER_FUNCTION: &str = "PUDU_POLLER_FUNCTION";
@@ -34,7 +37,7 @@ pub const POLLER_FUNCTION: &str = "PUDU_POLLER_FUNCTION";
 pub const NOTIFIER_FUNCTION: &str = "PUDU_NOTIFIER_FUNCTION";
 
 /// Every name of ours that a function reads.
-pub const NAMES: [&str; 20] = [
+pub const NAMES: [&str; 21] = [
     TABLE,
     LOG,
     SEAL_KMS_KEY,
@@ -42,6 +45,7 @@ pub const NAMES: [&str; 20] = [
     PARAMETER_PREFIX,
     EGRESS_ALLOW,
     STDIO,
+    STDIO_COMMANDS,
     POLLER_FUNCTION,
     NOTIFIER_FUNCTION,
     LEASE_SECONDS,
@@ -102,6 +106,8 @@ pub struct Settings {
     pub runtime_api: Option<String>,
     /// Whether servers may be started as child processes.
     pub stdio: bool,
+    /// Which of them the API may name.
+    pub launch: LaunchPolicy,
 }
 
 impl Settings {
@@ -135,6 +141,7 @@ impl Settings {
             egress_allow: source.get(EGRESS_ALLOW).unwrap_or_default(),
             runtime_api: source.get(RUNTIME_API),
             stdio: stdio(source)?,
+            launch: launch(source, STDIO_COMMANDS)?,
         })
     }
 }
@@ -151,6 +158,12 @@ fn stdio(source: &dyn Source) -> Result<bool, SettingError> {
         Some("on") => Ok(true),
         Some(_) => Err(SettingError { name: STDIO, problem: "must be on or off".to_owned() }),
     }
+}
+
+/// The launch policy with the commands that the variable `name` adds.
+pub fn launch(source: &dyn Source, name: &'static str) -> Result<LaunchPolicy, SettingError> {
+    let parsed = LaunchPolicy::parse(&source.get(name).unwrap_or_default());
+    parsed.map_err(|wrong| SettingError { name, problem: wrong.to_string() })
 }
 
 #[cfg(test)]
@@ -175,11 +188,23 @@ mod tests {
 
     #[test]
     fn wrong_values_name_the_variable() {
-        for (name, value) in
-            [(LOG, "loud"), (LEASE_SECONDS, "2m"), (PARAMETER_PREFIX, "pudu"), (STDIO, "true")]
-        {
+        for (name, value) in [
+            (LOG, "loud"),
+            (LEASE_SECONDS, "2m"),
+            (PARAMETER_PREFIX, "pudu"),
+            (STDIO, "true"),
+            (STDIO_COMMANDS, "/bin/sh"),
+        ] {
             assert_eq!(read(&[(TABLE, "pudu"), (name, value)]).unwrap_err().name, name, "{value}");
         }
+    }
+
+    #[test]
+    fn commands_are_added_to_those_that_the_api_may_name() {
+        let judge =
+            |settings: Settings| settings.launch.judge(Some("docker"), &["run", "image"], &[]).is_ok();
+        assert!(!judge(read(&[(TABLE, "pudu")]).unwrap()));
+        assert!(judge(read(&[(TABLE, "pudu"), (STDIO_COMMANDS, "docker, python")]).unwrap()));
     }
 
     #[test]

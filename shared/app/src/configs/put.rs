@@ -47,7 +47,7 @@ impl Configs {
             }
             let merged = merge(incoming.clone(), Some(&stored.document)).map_err(PutError::Problems)?;
             let document = Document::parse(merged).map_err(PutError::Problems)?;
-            let refused = api_screen(&document, Some(&stored.document));
+            let refused = api_screen(&document, Some(&stored.document), &self.launch);
             if !refused.is_empty() {
                 return Err(PutError::Problems(refused));
             }
