@@ -1,6 +1,7 @@
-"""Runs the suite's client scenarios and compares them with the table in README.md: `run.py CLIENT [SCENARIO…]`.
+"""Runs the suite's scenarios and compares them with the tables in README.md: `run.py client BINARY [SCENARIO…]` runs those for clients
+against that client, `run.py server BINARY [SCENARIO…]` those for servers against the `/mcp` of that Pudu, before `upstream.py`.
 
-`scripts/conformance client` calls it, with everything installed and the right Node in PATH. A scenario runs once for each protocol
+`scripts/conformance` calls it, with everything installed and the right Node in PATH. A scenario runs once for each protocol
 revision that the suite lists for it, and passes when the suite is content every time and has seen at least one thing that it
 asserts: the suite is also content with a client that does nothing.
 """
@@ -11,19 +12,23 @@ import re
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 HERE = Path(__file__).parent
 SUITE = ["node", str(HERE / "node_modules/@modelcontextprotocol/conformance/dist/index.js")]
 LISTED = re.compile(r"^  - (\S+) \[([^\]]*)\]$")
-ROW = re.compile(r"^\| `([^`]+)` \| (pass|no) \| (.*?) *\|$")
+ROW = re.compile(r"^\| `([^`]+)` \| (pass|no|pass at [\d, -]+) \| (.*?) *\|$")
 TASKS = re.compile(r"^  - (tasks-\S+)", re.MULTILINE)
 TASKS_ROW = re.compile(r"^\| `(tasks-[^`]+)` \| [^|]*\w[^|]*\|$", re.MULTILINE)
 REVISION = re.compile(r"^\d{4}-\d\d-\d\d$")
-# The suite's own limit for the client, and ours for the suite.
-CLIENT_MS, SUITE_SECONDS = 30_000, 60
+# The suite's own limit for a scenario, and ours for the suite.
+SCENARIO_MS, SUITE_SECONDS = 30_000, 60
+GATEWAY = re.compile(r"gateway +(http://[^/]+)/")
+NO_AUTH: list[str] = []
 
 
 @dataclass
@@ -38,9 +43,9 @@ def suite_list() -> str:
     return subprocess.run([*SUITE, "list"], capture_output=True, text=True, check=True).stdout
 
 
-def listed(text: str) -> dict[str, list[str]]:
-    """Every client scenario and what it runs at; an extension runs without a revision."""
-    _, _, section = text.partition("Client scenarios")
+def listed(text: str, side: str) -> dict[str, list[str]]:
+    """Every scenario for that side and what it runs at; an extension runs without a revision."""
+    _, _, section = text.partition(f"{side.capitalize()} scenarios")
     scenarios = {}
     for line in section.splitlines()[1:]:
         if not line.strip():
@@ -51,7 +56,7 @@ def listed(text: str) -> dict[str, list[str]]:
         revisions = [part for part in match[2].split(",") if REVISION.match(part)]
         scenarios[match[1]] = revisions or [""]
     if len(scenarios) < 40:
-        sys.exit(f"run.py: `conformance list` names only {len(scenarios)} client scenarios")
+        sys.exit(f"run.py: `conformance list` names only {len(scenarios)} {side} scenarios")
     return scenarios
 
 
@@ -66,22 +71,23 @@ def tasks(text: str) -> str:
     return "; ".join(problems) if theirs else "the suite has no scenarios for tasks"
 
 
-def table() -> dict[str, tuple[str, str]]:
-    """The expected outcome of each scenario, and why it does not pass where it does not."""
+def table(side: str) -> dict[str, tuple[str, str]]:
+    """The expected outcome of each scenario for that side, and why it does not pass where it does not."""
     rows = {}
-    for line in (HERE / "README.md").read_text().splitlines():
+    _, _, section = (HERE / "README.md").read_text().partition(f"\n## {side.capitalize()}\n")
+    for line in section.partition("\n## ")[0].splitlines():
         if match := ROW.match(line):
-            if match[1] in rows or (match[2] == "no") != bool(match[3]):
+            if match[1] in rows or (match[2] == "pass") == bool(match[3]):
                 sys.exit(f"run.py: a scenario twice, a `no` without a reason or a `pass` with one: {line}")
             rows[match[1]] = match[2], match[3]
     return rows
 
 
-def run(client: str, scenario: str, revision: str) -> Outcome:
+def run(subject: list[str], scenario: str, revision: str) -> Outcome:
     with tempfile.TemporaryDirectory() as folder:
         at = ["--spec-version", revision] if revision else []
-        command = [*SUITE, "client", "--command", client, "--scenario", scenario, *at]
-        command += ["--timeout", str(CLIENT_MS), "--output-dir", folder]
+        command = [*SUITE, *subject, "--scenario", scenario, *at]
+        command += ["--timeout", str(SCENARIO_MS), "--output-dir", folder]
         environment = {**os.environ, "RUST_BACKTRACE": "0"}
         try:
             done = subprocess.run(
@@ -95,16 +101,45 @@ def run(client: str, scenario: str, revision: str) -> Outcome:
     if failures:
         return Outcome(False, failures[0] + (f" (and {len(failures) - 1} more)" if len(failures) > 1 else ""))
     if done.returncode:
-        return Outcome(False, f"exit status {done.returncode}: {said[-1] if said else 'the client said nothing'}")
+        return Outcome(False, f"exit status {done.returncode}: {said[-1] if said else 'nobody said why'}")
     # `initialize` passes by its events alone: the suite records them as information.
     seen = [check for check in checks if check["status"] == "SUCCESS"]
     return Outcome(bool(seen), "" if seen else "the suite asserted nothing")
 
 
+@contextmanager
+def pudu(binary: str) -> Iterator[str]:
+    """A Pudu of its own before the suite's upstream: the URL of its `/mcp`."""
+    with tempfile.TemporaryDirectory() as folder, ExitStack() as running:
+        upstream = [sys.executable, str(HERE / "upstream.py")]
+        behind = running.enter_context(process(upstream)).stdout.readline().strip()
+        config = Path(folder) / "config.json"
+        # Without a prefix, so that the suite finds its tools by their names.
+        config.write_text(json.dumps({"mcpServers": {"suite": {"type": "http", "url": behind, "tool_name_prefix": False}}}))
+        command = [binary, "--port", "0", "--example-port", "0", "--data-dir", f"{folder}/data", "--config-file", str(config), *NO_AUTH]
+        for line in running.enter_context(process(command)).stdout:
+            if match := GATEWAY.search(line):
+                yield match[1] + "/mcp"
+                return
+    sys.exit("run.py: Pudu did not start")
+
+
+@contextmanager
+def process(command: list[str]) -> Iterator[subprocess.Popen]:
+    """A process that ends with this block: by the end of its stdin, and by a signal."""
+    started = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    try:
+        yield started
+    finally:
+        started.stdin.close()
+        started.terminate()
+        started.wait()
+
+
 def main() -> None:
-    client, *wanted = sys.argv[1:]
+    side, binary, *wanted = sys.argv[1:]
     text = suite_list()
-    scenarios, expected = listed(text), table()
+    scenarios, expected = listed(text, side), table(side)
     if unknown := [name for name in wanted if name not in scenarios]:
         sys.exit(f"run.py: no such scenario: {', '.join(unknown)}")
     counts = {"passed": 0, "failed": 0, "skipped": 0}
@@ -115,8 +150,9 @@ def main() -> None:
 
     chosen = wanted or list(scenarios)
     jobs = [(name, revision) for name in chosen for revision in scenarios[name]]
-    with ThreadPoolExecutor(2) as pool:
-        outcomes = dict(zip(jobs, pool.map(lambda job: run(client, *job), jobs)))
+    with ExitStack() as running, ThreadPoolExecutor(2) as pool:
+        subject = ["client", "--command", binary] if side == "client" else ["server", "--url", running.enter_context(pudu(binary))]
+        outcomes = dict(zip(jobs, pool.map(lambda job: run(subject, *job), jobs)))
     for name in chosen:
         runs = {revision: outcomes[name, revision] for revision in scenarios[name]}
         bad = [f"{revision} {run.why}".strip() for revision, run in runs.items() if not run.passed]
@@ -125,12 +161,16 @@ def main() -> None:
                 report("failed", name, "the table does not have it" + (f"; {bad[0]}" if bad else ""))
             case "pass", _:
                 report("failed" if bad else "passed", name, "; ".join(bad))
+            case some, reason if some.startswith("pass at "):
+                good = [revision for revision, run in runs.items() if run.passed]
+                same = good == some.removeprefix("pass at ").split(", ")
+                report("passed" if same else "failed", name, reason if same else f"passes at {', '.join(good)}; {'; '.join(bad)}")
             case _, reason if len(bad) < len(runs):
                 report("failed", name, f"passes at {', '.join(r for r in runs if runs[r].passed) or 'last'}, and the table says: {reason}")
             case _, reason:
                 report("skipped", name, f"{reason} [{bad[0]}]")
     if not wanted:
-        if wrong := tasks(text):
+        if side == "client" and (wrong := tasks(text)):
             report("failed", "tasks", wrong)
         for name in expected.keys() - scenarios.keys():
             report("failed", name, "the suite does not have it any more; take it out of the table")

@@ -3,14 +3,18 @@
 mod calls;
 mod eras;
 mod lists;
+mod tasks;
 
 use acceptance::{Answer, World, request, send};
+use axum::Router;
 use http::header::HeaderName;
 use http::{HeaderValue, Method};
 use serde_json::{Map, Value, json};
 
 /// The revision without a handshake.
 const NEWEST: &str = "2026-07-28";
+/// The extension by which calls become tasks.
+const TASKS: &str = "io.modelcontextprotocol/tasks";
 /// Those with one.
 const OLDER: [&str; 3] = ["2025-11-25", "2025-06-18", "2025-03-26"];
 
@@ -94,6 +98,11 @@ fn error(said: &Value) -> (i64, String) {
 
 /// Sends a body as it is.
 async fn post(world: &World, body: &str, headers: &[(String, String)]) -> Answer {
+    post_to(&world.gateway, body, headers).await
+}
+
+/// Sends a body as it is to this door.
+async fn post_to(door: &Router, body: &str, headers: &[(String, String)]) -> Answer {
     let mut request = request(Method::POST, "/mcp", None).map(|_| axum::body::Body::from(body.to_owned()));
     let all = request.headers_mut();
     all.insert("content-type", HeaderValue::from_static("application/json"));
@@ -101,5 +110,5 @@ async fn post(world: &World, body: &str, headers: &[(String, String)]) -> Answer
     for (name, value) in headers {
         all.append(HeaderName::try_from(name).unwrap(), HeaderValue::from_str(value).unwrap());
     }
-    send(&world.gateway, request).await
+    send(door, request).await
 }

@@ -15,7 +15,7 @@ use jiff::Timestamp as Moment;
 use pudu_domain::Timestamp;
 
 /// ISO 8601, UTC.
-fn moment(at: Timestamp) -> String {
+pub(crate) fn moment(at: Timestamp) -> String {
     let millis = i64::try_from(at.as_millis()).unwrap_or(i64::MAX);
     Moment::from_millisecond(millis).unwrap_or(Moment::MAX).to_string()
 }

@@ -5,11 +5,13 @@
 
 mod call;
 mod error;
+mod follow;
 mod greet;
 mod list;
 mod message;
 mod mirror;
 mod revision;
+mod tasks;
 
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
@@ -72,6 +74,9 @@ async fn served(
         (Era::Handshake, "ping") => Ok(Map::new()),
         (_, "tools/list") => list::tools(&asked).await,
         (_, "tools/call") => call::tool(asked).await,
+        (Era::Stateless, "tasks/get") => tasks::get(&asked).await,
+        (Era::Stateless, "tasks/update") => tasks::update(&asked).await,
+        (Era::Stateless, "tasks/cancel") => tasks::cancel(&asked).await,
         (_, method) => Err(RpcError::method_not_found(method)),
     };
     (era, outcome)

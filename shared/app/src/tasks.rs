@@ -3,7 +3,7 @@
 mod answer;
 
 use pudu_domain::task::Command;
-use pudu_domain::{Payload, Task, TaskId, TaskKey, TaskName, ThreadKey};
+use pudu_domain::{Payload, Task, TaskId, TaskKey, TaskName, TaskSpec, ThreadKey};
 
 use crate::drivers::Drivers;
 use crate::ports::StoreError;
@@ -27,6 +27,8 @@ pub struct Listed {
 pub struct Detailed {
     /// As in a list.
     pub listed: Listed,
+    /// What was settled at its submission; nothing of it is for callers.
+    pub spec: TaskSpec,
     /// What it brought.
     pub payload: Payload,
 }
@@ -87,7 +89,7 @@ impl Tasks {
         } else {
             Payload::default()
         };
-        Ok(Some(Detailed { listed: self.listed(task, spec.name), payload }))
+        Ok(Some(Detailed { listed: self.listed(task, spec.name.clone()), spec, payload }))
     }
 
     fn listed(&self, task: Task, name: TaskName) -> Listed {

@@ -215,7 +215,7 @@ impl TaskDetail {
             Notified::As(note) => (Some(note), NotificationStatus::from(&note.state)),
             Notified::Unreadable => (None, NotificationStatus::Corrupt),
         };
-        let Detailed { listed, payload } = detailed;
+        let Detailed { listed, payload, .. } = detailed;
         let (task, cancel) = (&listed.task, listed.task.cancel.as_ref());
         Self {
             last_polled_at: task.tracking.last_polled_at.map(moment),

@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 
 use pudu_app::ports::{Caller, RequestSecrets};
 use pudu_app::tools::{Found, InvokeError, Invoked, Submitted, Terms};
-use pudu_domain::ThreadKey;
+use pudu_domain::{Principal, ThreadKey};
 use secrecy::SecretString;
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 
 use super::error::RpcError;
 use super::revision::Era;
-use super::{Asked, greet, mirror};
+use super::{Asked, follow, greet, mirror, tasks};
 use crate::input::Secrets;
 use crate::state::Gateway;
 
@@ -20,9 +20,8 @@ use crate::state::Gateway;
 const SECRETS: &str = "pudu/secrets";
 
 /// Answers `tools/call`.
-pub(super) async fn tool(asked: Asked<'_>) -> Result<Map<String, Value>, RpcError> {
-    let Asked { gateway, who, headers, client, request } = asked;
-    let mut params = request.params;
+pub(super) async fn tool(mut asked: Asked<'_>) -> Result<Map<String, Value>, RpcError> {
+    let mut params = std::mem::take(&mut asked.request.params);
     let secrets = secrets(params.get_mut("_meta"))?;
     let Some(Value::String(name)) = params.remove("name") else {
         return Err(RpcError::invalid_params("\"name\" must be a text, the name of a tool"));
@@ -32,6 +31,12 @@ pub(super) async fn tool(asked: Asked<'_>) -> Result<Map<String, Value>, RpcErro
         Some(Value::Object(arguments)) => arguments,
         Some(_) => return Err(RpcError::invalid_params("\"arguments\" must be an object")),
     };
+    if !asked.client.takes_tasks() && follow::is_own(&name) {
+        return follow::call(&asked, &name, &arguments)
+            .await
+            .map(|result| complete(result, asked.client.era));
+    }
+    let Asked { gateway, who, headers, client, .. } = asked;
     let found = match gateway.tools.find(who, &name).await {
         Ok(found) => found,
         Err(InvokeError::Unknown { name }) => {
@@ -47,7 +52,7 @@ pub(super) async fn tool(asked: Asked<'_>) -> Result<Map<String, Value>, RpcErro
     }
     let thread = ThreadKey { user: who.user.clone(), thread: who.own_thread() };
     let caller = Caller { thread, secrets: RequestSecrets::Given(secrets) };
-    let terms = Terms { plain: client.era == Era::Stateless && !client.takes_tasks(), ..Terms::default() };
+    let terms = client.terms();
     let invoked = if terms.may_start_task(&found.tool.role) {
         tracked(gateway, found, caller, arguments, terms).await?
     } else {
@@ -56,7 +61,8 @@ pub(super) async fn tool(asked: Asked<'_>) -> Result<Map<String, Value>, RpcErro
     };
     match invoked {
         Ok(Invoked::Result(result)) => Ok(complete(greet::object(result), client.era)),
-        Ok(Invoked::Submitted(task)) => Ok(complete(submitted(&task), client.era)),
+        Ok(Invoked::Submitted(task)) if client.takes_tasks() => Ok(tasks::created(who, &task)),
+        Ok(Invoked::Submitted(task)) => Ok(complete(submitted(who, &task), client.era)),
         Err(error) => failed(error, client.era),
     }
 }
@@ -93,12 +99,16 @@ async fn tracked(
 }
 
 /// A task for a client that has no tasks: the result of its call, which says how to follow it.
-fn submitted(task: &Submitted) -> Map<String, Value> {
+fn submitted(who: &Principal, task: &Submitted) -> Map<String, Value> {
     let Submitted { task_id, task_name, status, .. } = task;
-    let text = format!("The durable task '{task_name}' runs in the background as {task_id}.");
+    let id = tasks::shown_id(who, task_id);
+    let text = format!(
+        "The durable task '{task_name}' runs in the background as {id}. Ask for it with {} until it has ended.",
+        follow::GET
+    );
     greet::object(json!({
         "content": [{"type": "text", "text": text}],
-        "structuredContent": {"task_id": task_id, "task_name": task_name, "status": status},
+        "structuredContent": {"task_id": id, "task_name": task_name, "status": status},
     }))
 }
 

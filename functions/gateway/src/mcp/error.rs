@@ -10,6 +10,7 @@ use super::revision::{self, Era};
 use crate::error::Failure;
 
 const METHOD_NOT_FOUND: i64 = -32601;
+const INTERNAL: i64 = -32603;
 
 impl From<ConfigError> for RpcError {
     fn from(error: ConfigError) -> Self {
@@ -71,12 +72,28 @@ impl RpcError {
 
     /// Something of ours failed.
     pub(super) fn internal(message: impl Into<String>) -> Self {
-        Self::new(-32603, message, StatusCode::OK)
+        Self::new(INTERNAL, message, StatusCode::OK)
     }
 
     /// A header and the body say different things.
     pub(super) fn header_mismatch(message: impl Into<String>) -> Self {
         Self::new(-32020, message, StatusCode::BAD_REQUEST)
+    }
+
+    /// The client must be able to do this, and did not say that it can.
+    pub(super) fn missing_capability(required: &Value) -> Self {
+        let error = Self::new(-32021, "this takes a client that declares more", StatusCode::BAD_REQUEST);
+        Self { data: Some(json!({ "requiredCapabilities": required })), ..error }
+    }
+
+    /// Whether it is ours, and nothing that its caller could do about it.
+    pub(super) fn is_internal(&self) -> bool {
+        self.code == INTERNAL
+    }
+
+    /// What is wrong, in words.
+    pub(super) fn message(&self) -> &str {
+        &self.message
     }
 
     /// The revision of the request is none of ours.

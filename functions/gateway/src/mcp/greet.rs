@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::error::RpcError;
 use super::message::Request;
-use super::revision::{self, WITH_HANDSHAKE};
+use super::revision::{self, TASKS, WITH_HANDSHAKE};
 
 /// What only a new version of Pudu changes.
 const HOLDS: Duration = Duration::from_mins(10);
@@ -19,7 +19,7 @@ pub(super) fn discover() -> Map<String, Value> {
     object(json!({
         "resultType": "complete",
         "supportedVersions": supported,
-        "capabilities": {"tools": {}},
+        "capabilities": {"tools": {}, "extensions": {TASKS: {}}},
         "instructions": INSTRUCTIONS,
         "ttlMs": HOLDS.as_millis(),
         "cacheScope": "public",

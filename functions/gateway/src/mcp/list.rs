@@ -1,5 +1,8 @@
 //! `tools/list`: what the caller may use, by name, a page at a time.
 
+use std::collections::BTreeMap;
+use std::ops::Bound;
+
 use base64::Engine;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use pudu_app::catalog::{Role, Tool};
@@ -7,7 +10,7 @@ use serde_json::{Map, Value, json};
 
 use super::error::RpcError;
 use super::revision::Era;
-use super::{Asked, greet};
+use super::{Asked, follow, greet};
 
 /// Most tools of a page.
 const MOST: usize = 250;
@@ -20,19 +23,23 @@ pub(super) async fn tools(asked: &Asked<'_>) -> Result<Map<String, Value>, RpcEr
     let after = cursor(asked.request.params.get("cursor"))?;
     let gateway = asked.gateway;
     let catalogue = gateway.catalog.now(gateway.limits.front_door).await?;
-    let (mut page, mut bytes, mut next) = (Vec::new(), 0, None);
-    let following = catalogue
-        .visible_to(asked.who)
-        .skip_while(|tool| after.as_ref().is_some_and(|after| tool.name <= *after));
-    let mut last = "";
-    for tool in following {
-        let shown = shown(tool);
+    let terms = asked.client.terms();
+    let mut listed: BTreeMap<&str, Entry<'_>> =
+        catalogue.visible_to(asked.who).map(|tool| (tool.name.as_str(), Entry::Of(tool))).collect();
+    let starts_tasks = catalogue.visible_to(asked.who).any(|tool| terms.may_start_task(&tool.role));
+    if starts_tasks && !asked.client.takes_tasks() {
+        listed.extend(follow::definitions().map(|(name, definition)| (name, Entry::Own(definition))));
+    }
+    let (mut page, mut bytes, mut next, mut last) = (Vec::new(), 0, None, "");
+    let from = after.as_deref().map_or(Bound::Unbounded, Bound::Excluded);
+    for (name, entry) in listed.range::<str, _>((from, Bound::Unbounded)) {
+        let shown = entry.shown();
         bytes += shown.to_string().len();
         if page.len() == MOST || (bytes > MOST_BYTES && !page.is_empty()) {
             next = Some(BASE64_URL_SAFE_NO_PAD.encode(last));
             break;
         }
-        last = &tool.name;
+        last = name;
         page.push(shown);
     }
     let mut result = greet::object(json!({ "tools": page }));
@@ -47,6 +54,23 @@ pub(super) async fn tools(asked: &Asked<'_>) -> Result<Map<String, Value>, RpcEr
         ]);
     }
     Ok(result)
+}
+
+/// What is listed.
+enum Entry<'a> {
+    /// A server's tool.
+    Of(&'a Tool),
+    /// One of ours.
+    Own(Value),
+}
+
+impl Entry<'_> {
+    fn shown(&self) -> Value {
+        match self {
+            Self::Of(tool) => shown(tool),
+            Self::Own(definition) => definition.clone(),
+        }
+    }
 }
 
 fn cursor(given: Option<&Value>) -> Result<Option<String>, RpcError> {

@@ -1,6 +1,7 @@
 //! In which revision a request speaks, and what its client says of itself: each request says so alone.
 
 use http::HeaderMap;
+use pudu_app::tools::Terms;
 use serde_json::{Map, Value};
 
 use super::error::RpcError;
@@ -37,6 +38,12 @@ pub(super) struct Client {
 }
 
 impl Client {
+    /// The terms of its calls. A client of the older era cannot say that it takes tasks, but can follow them by tools; one of the
+    /// newest that does not say so takes results only.
+    pub(super) fn terms(&self) -> Terms {
+        Terms { plain: self.era == Era::Stateless && !self.takes_tasks(), ..Terms::default() }
+    }
+
     /// Whether it takes a task in the place of a result.
     pub(super) fn takes_tasks(&self) -> bool {
         self.capabilities.get("extensions").and_then(|all| all.get(TASKS)).is_some_and(Value::is_object)

@@ -92,12 +92,21 @@ impl Tasks {
         Ok(waits && self.settle.tasks.answer(key).await?.as_ref() == Some(input))
     }
 
+    /// The JSON Schema of an answer to what the task asks, or why there can be none.
+    pub fn question(&self, row: &Detailed) -> Result<Value, Unanswerable> {
+        self.schema(&row.spec, row.payload.input_required.as_ref())
+    }
+
+    fn schema(&self, spec: &TaskSpec, asked: Option<&Value>) -> Result<Value, Unanswerable> {
+        let none = || Unanswerable(format!("this process has no driver '{}'", spec.driver));
+        let driver = self.drivers.get(&spec.driver).ok_or_else(none)?;
+        driver.question(&spec.driver_data, asked.unwrap_or(&Value::Null))
+    }
+
     /// Holds the answer to what the driver says of the question. A schema that is itself not valid, or too much to check,
     /// refuses nothing: the server judges.
     fn check(&self, spec: &TaskSpec, asked: Option<&Value>, input: &Value) -> Result<(), InputError> {
-        let none = || Unanswerable(format!("this process has no driver '{}'", spec.driver));
-        let driver = self.drivers.get(&spec.driver).ok_or_else(none)?;
-        let schema = driver.question(&spec.driver_data, asked.unwrap_or(&Value::Null))?;
+        let schema = self.schema(spec, asked)?;
         let verdict = Schema::default().judge(&schema, input, |errors| {
             let told = errors.map(|error| format!("input{}: {}", error.instance_path(), error.masked()));
             told.take(LISTED).collect::<Vec<_>>()

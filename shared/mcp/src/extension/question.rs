@@ -1,4 +1,4 @@
-//! What may be answered to the questions of a task: one answer for each, by its key.
+//! What may be answered to the questions of a task: one answer for each, by its key, all at once or some of them.
 //!
 //! Only forms can be answered through us. A request for a model's words, for folders or for a visit to a page needs somebody who
 //! is there while it is asked.
@@ -17,11 +17,10 @@ pub(super) fn schema(asked: &Value) -> Result<Value, Unanswerable> {
     for (key, request) in asked {
         properties.insert(key.clone(), one(key, request)?);
     }
-    let keys: Vec<&String> = asked.keys().collect();
     Ok(json!({
         "type": "object",
         "properties": properties,
-        "required": keys,
+        "minProperties": 1,
         "additionalProperties": false,
     }))
 }
