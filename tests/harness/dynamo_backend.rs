@@ -59,6 +59,7 @@ impl Backend for DynamoBackend {
             due: table.clone(),
             beacons: table.clone(),
             audit: table.clone(),
+            api_keys: table.clone(),
             config: table.clone(),
             catalogs: table,
         }

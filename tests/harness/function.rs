@@ -50,6 +50,8 @@ pub struct Function {
     api: RuntimeApi,
     process: Child,
     log: PathBuf,
+    /// What its requests show as their credential.
+    pub credential: Option<String>,
 }
 
 /// A function that has nothing of its environment but what is given, and what the platform sets.
@@ -85,7 +87,7 @@ impl Start<'_> {
             .kill_on_drop(true);
         let process = command.spawn().unwrap();
         api.attach(process.id().unwrap());
-        Function { name: package.to_owned(), api, process, log }
+        Function { name: package.to_owned(), api, process, log, credential: None }
     }
 }
 
@@ -105,7 +107,9 @@ impl Function {
 
     /// Sends a Function URL's event for an HTTP request; the status and the JSON of the answer.
     pub async fn request(&mut self, method: &str, path: &str, body: Option<&Value>) -> (u64, Value) {
-        let answer = self.invoke(url_event(method, path, body), Duration::from_secs(60)).await;
+        let answer = self
+            .invoke(url_event(method, path, body, self.credential.as_deref()), Duration::from_secs(60))
+            .await;
         let text = answer["body"].as_str().unwrap_or_default();
         let body = serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {answer}"));
         (answer["statusCode"].as_u64().unwrap(), body)
@@ -129,11 +133,14 @@ impl Function {
 }
 
 /// What a Function URL sends (payload format 2.0).
-fn url_event(method: &str, path: &str, body: Option<&Value>) -> Value {
+fn url_event(method: &str, path: &str, body: Option<&Value>, credential: Option<&str>) -> Value {
     let (raw_path, query) = path.split_once('?').unwrap_or((path, ""));
     let body = body.map(Value::to_string);
     let domain = "abcdefgh.lambda-url.local.on.aws";
     let mut headers = json!({"host": domain, "user-agent": "acceptance", "x-forwarded-proto": "https"});
+    if let Some(credential) = credential {
+        headers["authorization"] = json!(format!("Bearer {credential}"));
+    }
     if let Some(body) = &body {
         headers["content-type"] = json!("application/json");
         headers["content-length"] = json!(body.len().to_string());

@@ -104,6 +104,7 @@ fn ports(
         due: store.clone(),
         beacons: store.clone(),
         audit: store.clone(),
+        api_keys: store.clone(),
         waker: None,
         config: Arc::new(TableSource::new(store, keys.clone(), Arc::new(clock), random.clone())),
         keys,

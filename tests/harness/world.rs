@@ -25,7 +25,6 @@ use crate::logs::Logs;
 use crate::rows::Rows;
 
 const TABLE: &str = "pudu";
-const DOOR_KEY: &str = "the-key-of-this-door";
 
 /// A house over an embedded engine in a folder of its own, and the example server beside it.
 pub struct World {
@@ -39,6 +38,7 @@ pub struct World {
     pub house: House,
     client: Client,
     folder: TempDir,
+    no_auth: bool,
 }
 
 impl World {
@@ -54,7 +54,7 @@ impl World {
         let folder = tempfile::tempdir().unwrap();
         let clock = Arc::new(HandClock::default());
         let example = ExampleServer::start(folder.path(), clock.clone()).await;
-        Self::open(folder, clock, example).await
+        Self::open(folder, clock, example, true).await
     }
 
     /// A new house whose config is the file [`World::config_file`]; `config` is told where the example server is.
@@ -63,14 +63,24 @@ impl World {
         let clock = Arc::new(HandClock::default());
         let example = ExampleServer::start(folder.path(), clock.clone()).await;
         std::fs::write(config_file(&folder), config(&example.url()).to_string()).unwrap();
-        Self::open(folder, clock, example).await
+        Self::open(folder, clock, example, true).await
+    }
+
+    /// A new house that tells callers apart by their keys, and knows the example server.
+    pub async fn with_callers() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let clock = Arc::new(HandClock::default());
+        let example = ExampleServer::start(folder.path(), clock.clone()).await;
+        let world = Self::open(folder, clock, example, false).await;
+        assert!(world.house.seed(&world.example.url()).await.unwrap());
+        world
     }
 
     /// The process ends and another one opens the same folder; the example server goes on.
     pub async fn restarted(self) -> Self {
-        let Self { clock, example, gateway, house, client, folder } = self;
+        let Self { clock, example, gateway, house, client, folder, no_auth } = self;
         drop((gateway, house, client));
-        Self::open(folder, clock, example).await
+        Self::open(folder, clock, example, no_auth).await
     }
 
     /// Where the table is.
@@ -88,19 +98,19 @@ impl World {
         config_file(&self.folder)
     }
 
-    async fn open(folder: TempDir, clock: Arc<HandClock>, example: ExampleServer) -> Self {
+    async fn open(folder: TempDir, clock: Arc<HandClock>, example: ExampleServer, no_auth: bool) -> Self {
         // Whatever a test is about: no secret of it may be logged.
         Logs::capture();
         let client = Engine::open(&folder.path().join("table")).unwrap().client();
-        let house = house(client.clone(), &folder, clock.clone());
+        let house = house(client.clone(), &folder, clock.clone(), no_auth);
         house.create_table().await.unwrap();
         let gateway = house.gateway();
-        Self { clock, example, gateway, house, client, folder }
+        Self { clock, example, gateway, house, client, folder, no_auth }
     }
 
     /// Another process on the same table, as in the cloud.
     pub fn second_house(&self) -> House {
-        house(self.client.clone(), &self.folder, self.clock.clone())
+        house(self.client.clone(), &self.folder, self.clock.clone(), self.no_auth)
     }
 
     /// Lets time pass.
@@ -204,15 +214,16 @@ impl World {
     }
 }
 
-fn house(client: Client, folder: &TempDir, clock: Arc<HandClock>) -> House {
+fn house(client: Client, folder: &TempDir, clock: Arc<HandClock>, no_auth: bool) -> House {
     let seal_key = folder.path().join("seal.key");
-    let plan = Plan::new(client, TABLE.to_owned(), seal_key, DOOR_KEY.to_owned());
+    let plan = Plan::new(client, TABLE.to_owned(), seal_key);
     // No lingering: a tick does what is due now and ends, so that a test says when time passes.
     let limits = Limits { linger: Duration::ZERO, ..limits(Duration::from_secs(120)) };
     let config_file = Some(config_file(folder)).filter(|path| path.is_file());
     let stdio =
         Some(Launcher::new(files(folder), |name| (name == "PATH").then(|| "/usr/bin:/bin".to_owned()), true));
-    House::new(Plan { clock, limits, config_file, secrets: Arc::new(NoSecrets), stdio, ..plan }).unwrap()
+    House::new(Plan { clock, limits, config_file, secrets: Arc::new(NoSecrets), stdio, no_auth, ..plan })
+        .unwrap()
 }
 
 fn files(folder: &TempDir) -> PathBuf {

@@ -57,4 +57,5 @@ suites!(
     peer_store,
     beacon,
     audit_log,
+    key_store,
 );

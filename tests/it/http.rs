@@ -2,11 +2,13 @@
 
 mod answers;
 mod bad_input;
+mod callers;
 mod canary;
 mod config;
 mod credentials;
 mod hung_up;
 mod operator;
+mod owners;
 mod random;
 mod tasks;
 mod threads;

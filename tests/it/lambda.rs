@@ -3,9 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use acceptance::{ExampleServer, Function, ParameterStore, Start};
+use acceptance::{ExampleServer, Function, ParameterStore, Start, first_key};
 use pudu::engine::{Endpoint, Engine};
 use pudu::workers::tick;
+use pudu_domain::ApiKey;
 use pudu_dynamo::schema;
 use pudu_lambda::clock::SystemClock;
 use pudu_lambda::random::OsRandom;
@@ -26,6 +27,8 @@ const TIMEOUT: Duration = Duration::from_secs(180);
 struct Cloud {
     folder: TempDir,
     endpoint: Endpoint,
+    /// What the first administrator was given.
+    admin: ApiKey,
 }
 
 impl Cloud {
@@ -33,8 +36,9 @@ impl Cloud {
         let folder = tempfile::tempdir().unwrap();
         let engine = Engine::in_memory().unwrap();
         schema::create_table(&engine.client(), TABLE, &SystemClock).await.unwrap();
+        let admin = first_key(&engine.client(), TABLE).await;
         let endpoint = engine.serve("127.0.0.1:0".parse().unwrap(), "test-key").await.unwrap();
-        Self { folder, endpoint }
+        Self { folder, endpoint, admin }
     }
 
     fn table(&self) -> Vec<(&'static str, String)> {
@@ -55,7 +59,9 @@ impl Cloud {
     }
 
     async fn start(&self, package: &str, environment: Vec<(&'static str, String)>) -> Function {
-        Start { package, environment, folder: self.folder.path() }.run().await
+        let mut function = Start { package, environment, folder: self.folder.path() }.run().await;
+        function.credential = Some(self.admin.expose().to_owned());
+        function
     }
 }
 
@@ -202,6 +208,26 @@ async fn private_servers_are_called_only_when_their_network_is_open() {
             assert!(body.to_string().contains("egress"), "{body}");
         }
     }
+}
+
+/// The Function URL asks for no signature, so the function asks for a key: only whether it works is told to anybody.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn behind_a_function_url_nobody_is_let_in_without_a_key() {
+    let cloud = Cloud::new().await;
+    let mut gateway = cloud.start(GATEWAY, cloud.table_and_key()).await;
+    let admin = gateway.credential.take();
+    assert_eq!(gateway.request("GET", "/healthz", None).await.0, 200);
+    for path in ["/api/tools", "/api/mcp/config", "/api/keys", "/nothing", "/healthz/"] {
+        let (status, body) = gateway.request("GET", path, None).await;
+        assert_eq!(status, 401, "{path}: {body}");
+    }
+    gateway.credential = Some(format!("{}x", admin.as_deref().unwrap()));
+    assert_eq!(gateway.request("GET", "/api/tools", None).await.0, 401);
+    gateway.credential = admin;
+    assert_eq!(gateway.request("GET", "/api/tools", None).await.0, 200);
+    let (_, keys) = gateway.request("GET", "/api/keys", None).await;
+    assert_eq!(keys["keys"][0]["name"], "first", "{keys}");
+    assert!(!gateway.log().contains(cloud.admin.expose().rsplit('_').next().unwrap()), "{}", gateway.log());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

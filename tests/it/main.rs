@@ -9,6 +9,7 @@
 )]
 
 mod audit;
+mod callers;
 mod canary;
 mod catalog;
 mod changes;

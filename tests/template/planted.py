@@ -73,6 +73,13 @@ def _bucket_starts_poller(resources: Resources) -> None:
     }
 
 
+def _everybody_invokes(resources: Resources) -> None:
+    resources["Opened"] = {
+        "Type": "AWS::Lambda::Permission",
+        "Properties": {"Action": "lambda:InvokeFunction", "FunctionName": {"Ref": "Gateway"}, "Principal": "*"},
+    }
+
+
 _RESOURCE_ERRORS: dict[str, Callable[[Resources], None]] = {
     "plural of one": _set_tick("TaskPoller", ScheduleExpression="rate(1 minutes)"),
     "singular of two": _set_tick("Notifier", ScheduleExpression="rate(2 minute)"),
@@ -87,13 +94,15 @@ _RESOURCE_ERRORS: dict[str, Callable[[Resources], None]] = {
     "retries of an async call": _set("Gateway", EventInvokeConfig={"MaximumRetryAttempts": 1}),
     "poller never started": lambda resources: _of(resources, "TaskPoller").pop("Events"),
     "one at a time": _set("TaskPoller", ReservedConcurrentExecutions=1),
-    "open door": lambda resources: _door(resources, AuthType="NONE"),
+    "a door that MCP clients cannot open": lambda resources: _door(resources, AuthType="AWS_IAM"),
     "no door": lambda resources: _of(resources, "Gateway").pop("FunctionUrlConfig"),
     "second door": _set("Notifier", FunctionUrlConfig={"AuthType": "AWS_IAM"}),
+    "second open door": _set("TaskPoller", FunctionUrlConfig={"AuthType": "NONE"}),
     "an HTTP API beside the door": lambda resources: _of(resources, "Gateway").update(
         Events={"Api": {"Type": "HttpApi", "Properties": {"Path": "/{proxy+}", "Method": "ANY"}}}
     ),
     "another service let in": _bucket_starts_poller,
+    "everybody let in beside the URL": _everybody_invokes,
     "misspelt property": _set("Gateway", Tiemout=60),
     "misspelt reference": _set("Gateway", Role={"Fn::GetAtt": ["GatewayRoll", "Arn"]}),
     "timeout of the poller": _set("TaskPoller", Timeout=60),

@@ -155,17 +155,32 @@ def closed(template: Template) -> Iterator[str]:
 
 
 def only_door(template: Template) -> Iterator[str]:
+    """No door but the Function URL; who comes in by it is for Pudu to ask (a test walks every route)."""
     urls = list(of_type(template, "AWS::Lambda::Url"))
     for name, properties in urls:
-        if properties.get("AuthType") != "AWS_IAM":
-            yield f"{name}: AuthType is {properties.get('AuthType')!r}; until callers are authenticated it must be AWS_IAM"
+        if properties.get("AuthType") != "NONE":
+            yield f"{name}: AuthType is {properties.get('AuthType')!r}; MCP clients cannot sign, so nobody could call it: NONE"
         if target(properties.get("TargetFunctionArn")) != "Gateway":
             yield f"{name}: opens {properties.get('TargetFunctionArn')!r}; only the gateway has a door"
     if len(urls) != 1:
         yield f"there are {len(urls)} function URLs, not 1"
     for name, resource in template["Resources"].items():
-        if resource["Type"] in DOORS:
+        if resource["Type"] in DOORS and not through_the_url(resource):
             yield f"{name}: a {resource['Type']} is another way in"
+
+
+def through_the_url(resource: dict[str, Any]) -> bool:
+    """Whether it is one of the two permissions by which everybody may call the gateway, by its URL alone."""
+    properties = resource.get("Properties", {})
+    by_url = {
+        "lambda:InvokeFunctionUrl": properties.get("FunctionUrlAuthType") == "NONE",
+        "lambda:InvokeFunction": properties.get("InvokedViaFunctionUrl") is True,
+    }
+    return (
+        resource["Type"] == "AWS::Lambda::Permission"
+        and target(properties.get("FunctionName")) == "Gateway"
+        and by_url.get(properties.get("Action"), False)
+    )
 
 
 def schedules(template: Template) -> Iterator[str]:

@@ -4,13 +4,15 @@ mod described;
 
 use axum::Json;
 use axum::response::{IntoResponse, Response};
-use http::StatusCode;
+use http::{HeaderValue, StatusCode, header};
 use pudu_app::audit::AuditError;
+use pudu_app::callers::AuthError;
 use pudu_app::catalog::ResetError;
 use pudu_app::chain::Chain;
 use pudu_app::configs::{ConfigError, PutError};
 use pudu_app::dead_letters::ReplayError;
-use pudu_app::ports::{CallError, CallFault, SealKeyError, StoreError};
+use pudu_app::keys::CreateError;
+use pudu_app::ports::{CallError, CallFault, SealKeyError, StoreError, VerifyError};
 use pudu_app::tasks::{CancelError, InputError};
 use pudu_app::tools::InvokeError;
 use pudu_config::Kind;
@@ -38,6 +40,11 @@ impl Failure {
         Self::new(StatusCode::UNPROCESSABLE_ENTITY, detail)
     }
 
+    /// Nobody is known by what was shown, or nothing was shown: the same words for all of it.
+    pub(crate) fn unauthenticated() -> Self {
+        Self::new(StatusCode::UNAUTHORIZED, "show an API key or a token: Authorization: Bearer …")
+    }
+
     /// A thread that is not there, or is being deleted.
     pub(crate) fn no_such_thread() -> Self {
         Self::new(StatusCode::NOT_FOUND, "there is no such thread")
@@ -51,7 +58,11 @@ impl Failure {
 
 impl IntoResponse for Failure {
     fn into_response(self) -> Response {
-        (self.status, Json(Detail { detail: self.detail })).into_response()
+        let mut response = (self.status, Json(Detail { detail: self.detail })).into_response();
+        if self.status == StatusCode::UNAUTHORIZED {
+            response.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+        }
+        response
     }
 }
 
@@ -101,6 +112,29 @@ impl<E: std::error::Error + Into<Self> + 'static> From<AuditError<E>> for Failur
         match error {
             error @ AuditError::NotRecorded(_) => told(StatusCode::SERVICE_UNAVAILABLE, &error),
             AuditError::Change(error) => error.into(),
+        }
+    }
+}
+
+impl From<AuthError> for Failure {
+    fn from(error: AuthError) -> Self {
+        match error {
+            AuthError::Invalid => Self::unauthenticated(),
+            AuthError::Verifier(error @ VerifyError::NoRole) => {
+                Self::new(StatusCode::FORBIDDEN, error.to_string())
+            }
+            error @ (AuthError::Store(_) | AuthError::Verifier(VerifyError::Keys { .. })) => {
+                told(StatusCode::SERVICE_UNAVAILABLE, &error)
+            }
+        }
+    }
+}
+
+impl From<CreateError> for Failure {
+    fn from(error: CreateError) -> Self {
+        match error {
+            CreateError::Store(error) => error.into(),
+            CreateError::Taken => Self::new(StatusCode::CONFLICT, error.to_string()),
         }
     }
 }

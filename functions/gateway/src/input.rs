@@ -74,6 +74,18 @@ impl FromRequestParts<Gateway> for ToolName {
     }
 }
 
+/// The id of the path, whatever text it is.
+pub(crate) struct KeyOfPath(pub(crate) String);
+
+impl FromRequestParts<Gateway> for KeyOfPath {
+    type Rejection = Failure;
+
+    async fn from_request_parts(parts: &mut Parts, state: &Gateway) -> Result<Self, Failure> {
+        let params = params(parts, state).await?;
+        Ok(Self(param(&params, "id").unwrap_or_default().to_owned()))
+    }
+}
+
 /// The header `Idempotency-Key`, if there is one.
 pub(crate) struct Repeatable(pub(crate) Option<IdempotencyKey>);
 

@@ -1,10 +1,12 @@
 //! One file per endpoint group; this is the map, and what [`openapi`] describes: a route that is registered by `routes!` is in
 //! both or in neither.
 
+mod audit;
 mod config;
 mod docs;
 mod events;
 mod health;
+mod keys;
 mod openapi;
 mod operator;
 mod tasks;
@@ -49,6 +51,9 @@ fn described() -> (Router<Gateway>, openapi::Described) {
         .routes(routes!(openapi::get))
         .routes(routes!(docs::get))
         .route("/mcp", post(mcp::post))
+        .routes(routes!(keys::create, keys::list))
+        .routes(routes!(keys::revoke))
+        .routes(routes!(audit::list))
         .route("/api/mcp/config", get(config::get).put(config::put))
         .routes(routes!(tools::reset))
         .routes(routes!(operator::dead_letters))

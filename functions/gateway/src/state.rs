@@ -6,6 +6,7 @@ use pudu_app::audit::Audit;
 use pudu_app::catalog::Catalog;
 use pudu_app::configs::Configs;
 use pudu_app::dead_letters::DeadLetters;
+use pudu_app::keys::Keys;
 use pudu_app::limits::Limits;
 use pudu_app::ports::{EventLog, NoteStore};
 use pudu_app::tasks::Tasks;
@@ -26,6 +27,8 @@ pub struct Gateway {
     pub access: Access,
     /// Records changes by administrators.
     pub audit: Audit,
+    /// API keys.
+    pub keys: Keys,
     /// The config.
     pub configs: Arc<Configs>,
     /// What there is to call.
@@ -65,6 +68,7 @@ impl Gateway {
             door,
             access,
             audit: wiring.audit(),
+            keys: wiring.keys(),
             configs: Arc::clone(&wiring.configs),
             catalog: Arc::clone(&wiring.catalog),
             limits: tools.limits.clone(),

@@ -1,5 +1,6 @@
 //! The command line: what can be asked of `pudu`, and how its errors are shown.
 
+use std::net::{IpAddr, Ipv4Addr};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -28,12 +29,18 @@ pub struct Cli {
 /// Where everything listens and keeps its data.
 #[derive(Debug, Clone, Args)]
 pub struct RunArgs {
-    /// Port of the gateway on 127.0.0.1; 0 picks a free one.
+    /// Address on which the gateway listens. Beyond this machine it has no TLS of its own: put a proxy in front that has.
+    #[arg(long, value_name = "ADDRESS", default_value_t = IpAddr::V4(Ipv4Addr::LOCALHOST))]
+    pub bind: IpAddr,
+    /// Port of the gateway; 0 picks a free one.
     #[arg(long, value_name = "PORT", default_value_t = 8080)]
     pub port: u16,
     /// Port of the example MCP server on 127.0.0.1. Default: the one of the last start, at first 8081.
     #[arg(long, value_name = "PORT")]
     pub example_port: Option<u16>,
+    /// Ask no caller for a key: everybody on this machine is its admin. Only where the gateway listens on loopback.
+    #[arg(long)]
+    pub no_auth: bool,
     /// The config.
     #[command(flatten)]
     pub source: SourceArgs,
@@ -92,6 +99,9 @@ pub enum Command {
     Events(ThreadArgs),
     /// Print what the gateway takes and answers, as OpenAPI 3.1.
     Openapi,
+    /// Make, list and revoke the API keys by which callers come in.
+    #[command(subcommand)]
+    Keys(KeysCommand),
     /// Tell the whole story of one task, beside a running Pudu, and end; fails if a step was not seen in the table.
     Demo(DemoArgs),
     /// The poller of `demo --crash`, told by its environment where the table is.
@@ -101,6 +111,66 @@ pub enum Command {
         #[arg(long)]
         worker: String,
     },
+}
+
+/// What can be done with API keys. It works beside a running Pudu and without one: who holds the data folder, or may write
+/// the table, is the operator.
+#[derive(Debug, Clone, Subcommand)]
+pub enum KeysCommand {
+    /// Make a key and print it, this once.
+    Create(CreateKeyArgs),
+    /// List all keys, the revoked ones too.
+    List(KeyTableArgs),
+    /// Revoke a key: within five seconds it opens nothing any more.
+    Revoke {
+        /// Its id, as `list` shows it.
+        id: String,
+        /// The table.
+        #[command(flatten)]
+        table: KeyTableArgs,
+    },
+}
+
+/// What key is made.
+#[derive(Debug, Clone, Args)]
+pub struct CreateKeyArgs {
+    /// What it is called, for lists and records.
+    #[arg(long)]
+    pub name: String,
+    /// Whose threads and tasks it opens, so that a user can have several keys; `local:default` is the user of this machine.
+    /// Default: a user of its own.
+    #[arg(long, value_name = "NAME")]
+    pub user: Option<String>,
+    /// What may be done with it.
+    #[arg(long, value_enum, default_value_t)]
+    pub role: RoleChoice,
+    /// The servers that it reaches. Default: each.
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub servers: Option<Vec<String>>,
+    /// The table.
+    #[command(flatten)]
+    pub table: KeyTableArgs,
+}
+
+/// What a key may do.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub enum RoleChoice {
+    /// Everything.
+    Admin,
+    /// Call tools, and see the own threads and tasks.
+    #[default]
+    User,
+}
+
+/// In which table.
+#[derive(Debug, Clone, Args)]
+pub struct KeyTableArgs {
+    /// The table in AWS that `--table` names, with the region and the credentials of the environment.
+    #[arg(long, conflicts_with_all = ["data_dir", "dynamodb_endpoint"])]
+    pub aws: bool,
+    /// The table.
+    #[command(flatten)]
+    pub store: StoreArgs,
 }
 
 /// Whose config or tools are shown.
@@ -185,6 +255,7 @@ pub async fn run(cli: Cli) -> anyhow::Result<()> {
         Some(Command::Tasks(args)) => commands::tasks(&args).await,
         Some(Command::Events(args)) => commands::events(&args).await,
         Some(Command::Openapi) => commands::openapi(),
+        Some(Command::Keys(command)) => commands::keys(&command).await,
         Some(Command::Demo(args)) => demo::run(args).await,
         Some(Command::DemoPoller { worker }) => demo::poller(worker).await,
     }

@@ -6,6 +6,7 @@
 
 mod check;
 mod import;
+mod keys;
 
 use std::time::Duration;
 
@@ -15,19 +16,20 @@ use http::{Method, Request, StatusCode, header};
 use pudu_app::ports::Clock;
 use pudu_domain::ThreadId;
 use pudu_lambda::clock::SystemClock;
-use pudu_lambda::random::OsRandom;
 use serde_json::Value;
 use tower::ServiceExt;
 
 use crate::cli::{ShowArgs, SourceArgs, StoreArgs, ThreadArgs};
 use crate::folder::{DataFolder, RunFile};
-use crate::house::{House, Plan, new_key};
+use crate::house::{House, Plan};
+use crate::operator::HELLO;
 use crate::run::keeps_its_key;
 use crate::say;
 use crate::store::Store;
 
 pub use check::check;
 pub use import::import;
+pub use keys::keys;
 
 /// How often a folder is tried whose holder does not answer: it may be starting, stopping, or another command.
 const TRIES: u32 = 20;
@@ -106,11 +108,8 @@ fn succeeded(answer: Answer) -> anyhow::Result<Value> {
 async fn ask(args: &StoreArgs, source: &SourceArgs, question: &Question) -> anyhow::Result<Answer> {
     let folder = DataFolder::new(&args.data_dir);
     // What is stored may be the first thing in a folder; what is shown is not.
-    if question.body.is_none() && !folder.path().is_dir() {
-        bail!(
-            "there is no data folder {}: start Pudu first, or name its folder with --data-dir",
-            folder.path().display()
-        );
+    if question.body.is_none() {
+        exists(&folder)?;
     }
     // What is asked for is behind that endpoint, whatever table the holder of the folder uses.
     if let Some(store) = Store::beside(args).await? {
@@ -125,8 +124,7 @@ async fn ask(args: &StoreArgs, source: &SourceArgs, question: &Question) -> anyh
         };
         if let Some(run) = folder.announced() {
             match over_http(&run, question).await {
-                Ok(answer) if answer.status != StatusCode::UNAUTHORIZED => return Ok(answer),
-                Ok(_) => unanswered = Some(anyhow!("another Pudu listens on {}", run.address)),
+                Ok(answer) => return Ok(answer),
                 Err(error) => unanswered = Some(error),
             }
         } else {
@@ -138,13 +136,22 @@ async fn ask(args: &StoreArgs, source: &SourceArgs, question: &Question) -> anyh
     Err(why.context(format!("the Pudu that holds {} does not answer", folder.path().display())))
 }
 
+/// For what only looks: it must not make a folder.
+fn exists(folder: &DataFolder) -> anyhow::Result<()> {
+    if folder.path().is_dir() {
+        return Ok(());
+    }
+    bail!(
+        "there is no data folder {}: start Pudu first, or name its folder with --data-dir",
+        folder.path().display()
+    );
+}
+
 async fn over_http(run: &RunFile, question: &Question) -> anyhow::Result<Answer> {
-    if question.body.is_some() {
-        // Whoever listens there must know the key before it is told anything.
-        let known = once_over_http(run, &Question::get("/healthz")).await?;
-        if !known.status.is_success() {
-            return Ok(known);
-        }
+    // Whoever listens there must know the key before it is told anything.
+    let known = once_over_http(run, &Question::get(HELLO)).await?;
+    if !known.status.is_success() {
+        bail!("another Pudu listens on {}", run.address);
     }
     once_over_http(run, question).await
 }
@@ -163,8 +170,7 @@ async fn once_over_http(run: &RunFile, question: &Question) -> anyhow::Result<An
 }
 
 async fn in_process(store: Store, source: &SourceArgs, question: &Question) -> anyhow::Result<Answer> {
-    let key = new_key(&OsRandom);
-    let plan = Plan::new(store.client.clone(), store.table.clone(), store.folder.seal_key(), key.clone());
+    let plan = Plan::new(store.client.clone(), store.table.clone(), store.folder.seal_key());
     let house = House::new(Plan { config_file: source.find()?, ..plan })?;
     house.create_table().await?;
     // A look must not make a new key in the place of one that is only missing.
@@ -172,7 +178,7 @@ async fn in_process(store: Store, source: &SourceArgs, question: &Question) -> a
     let request = Request::builder()
         .method(question.method.clone())
         .uri(format!("http://localhost{}", question.path))
-        .header(header::AUTHORIZATION, format!("Bearer {key}"))
+        .header(header::AUTHORIZATION, format!("Bearer {}", house.key().expose()))
         .header(header::CONTENT_TYPE, "application/json")
         .body(question.body.clone().map_or_else(Body::empty, Body::from))?;
     let response = house.gateway().oneshot(request).await?;

@@ -7,9 +7,11 @@ use std::io::{self, ErrorKind, Write};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
+use pudu_domain::ApiKey;
 use serde::{Deserialize, Serialize};
 
 const RUN_FILE: &str = "pudu.json";
+const ADMIN_KEY: &str = "admin.key";
 const PORT_FILE: &str = "example-port";
 
 /// A data folder, locked or not.
@@ -25,7 +27,7 @@ pub struct RunFile {
     pub pid: u32,
     /// The gateway.
     pub address: SocketAddr,
-    /// The token that tells this process from any other on the same port; new at every start.
+    /// The key that opens this process and no other on the same port; new at every start.
     pub key: String,
 }
 
@@ -67,6 +69,34 @@ impl DataFolder {
     /// The example server's reports.
     pub fn example(&self) -> PathBuf {
         self.path.join("example.jsonl")
+    }
+
+    /// The key of the user of this machine.
+    pub fn admin_key_file(&self) -> PathBuf {
+        self.path.join(ADMIN_KEY)
+    }
+
+    /// What is in [`DataFolder::admin_key_file`]; none where there is no such file.
+    pub fn admin_key(&self) -> Result<Option<ApiKey>, FolderError> {
+        let path = self.admin_key_file();
+        let text = match fs::read_to_string(&path) {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+            Err(source) => return Err(FolderError { act: "read", path, source }),
+            Ok(text) => text,
+        };
+        let no_key = || io::Error::other("it is no API key; without it the next start makes a new one");
+        let key = ApiKey::parse(text.trim());
+        key.map(Some).ok_or_else(|| FolderError { act: "used", path, source: no_key() })
+    }
+
+    /// Puts a key there, for its owner's eyes only.
+    pub fn keep_admin_key(&self, key: &ApiKey) -> Result<(), FolderError> {
+        let path = self.admin_key_file();
+        write_private(&path, format!("{}\n", key.expose()).as_bytes()).map_err(|source| FolderError {
+            act: "written",
+            path,
+            source,
+        })
     }
 
     /// Says where this process listens, until the answer is dropped. Only who holds the folder may.

@@ -15,7 +15,8 @@ use pudu_app::wiring::Wiring;
 use pudu_app::worker::{self, Poller};
 use pudu_compose::{Base, Egress, Launcher, ports};
 use pudu_config::LaunchPolicy;
-use pudu_domain::{CredentialTag, Policy, Principal, Role, Scope, UserId};
+use pudu_domain::api_key::RANDOM_BYTES;
+use pudu_domain::{ApiKey, CredentialTag, Policy, Principal, Role, Scope, UserId};
 use pudu_dynamo::{Table, schema};
 use pudu_gateway::{Access, Door, Gateway, router};
 use pudu_lambda::clock::SystemClock;
@@ -30,7 +31,7 @@ use crate::operator::{self, Operator};
 use crate::secrets::EnvSecrets;
 use crate::seed;
 
-/// Whose threads these are, until callers are told apart.
+/// The user of whoever holds this machine.
 pub const USER: &str = "local:default";
 
 /// How long a claim is held on one machine: what a killed process was at work on is taken up again after that.
@@ -47,8 +48,12 @@ pub struct Plan {
     pub seal_key: PathBuf,
     /// The file with the config; without one it is in the table.
     pub config_file: Option<PathBuf>,
-    /// What a caller of the gateway that shows a token must show.
-    pub door_key: String,
+    /// A key that opens this process and no other: for whoever can read the data folder's run file.
+    pub key: ApiKey,
+    /// Whether callers of the gateway are not told apart: everybody is the user of this machine. On loopback only.
+    pub no_auth: bool,
+    /// From where the gateway may be called.
+    pub door: Door,
     /// Intervals and bounds.
     pub policy: Policy,
     /// Lease and permits.
@@ -73,7 +78,7 @@ pub struct House {
     pub wiring: Wiring,
     /// The config in the table, which is the one in force unless that is in a file.
     pub stored: Arc<Configs>,
-    /// Whose threads these are.
+    /// The user of whoever holds this machine.
     pub user: UserId,
     waker: LocalWaker,
     plan: Plan,
@@ -81,13 +86,15 @@ pub struct House {
 
 impl Plan {
     /// A plan with the machine's clock, random numbers and environment, and what is usual on one machine.
-    pub fn new(dynamo: Dynamo, table: String, seal_key: PathBuf, door_key: String) -> Self {
+    pub fn new(dynamo: Dynamo, table: String, seal_key: PathBuf) -> Self {
         Self {
             dynamo,
             table,
             seal_key,
             config_file: None,
-            door_key,
+            key: new_api_key(&OsRandom),
+            no_auth: false,
+            door: Door::Loopback,
             policy: Policy::default(),
             limits: limits(LEASE),
             clock: Arc::new(SystemClock),
@@ -110,6 +117,13 @@ pub fn new_key(random: &dyn Random) -> String {
     let mut bytes = [0; 16];
     random.fill(&mut bytes);
     format!("{:032x}", u128::from_be_bytes(bytes))
+}
+
+/// An API key that nobody has yet.
+pub fn new_api_key(random: &dyn Random) -> ApiKey {
+    let mut bytes = [0; RANDOM_BYTES];
+    random.fill(&mut bytes);
+    ApiKey::new(bytes)
 }
 
 impl House {
@@ -170,17 +184,19 @@ impl House {
         let operator = Operator {
             stored: Arc::clone(&self.stored),
             in_force: self.plan.config_file.is_none(),
-            key: self.plan.door_key.clone(),
+            keys: self.wiring.keys(),
+            who: self.operator(),
+            key: self.plan.key.digest(),
         };
-        let door = Door::Loopback { key: self.plan.door_key.clone() };
         let (notes, events) = (Arc::clone(&self.table), Arc::clone(&self.table));
-        let everyone = Access::Everyone(Principal {
-            user: self.user.clone(),
-            role: Role::Admin,
-            tag: CredentialTag::of_user(&self.user),
-            scope: Scope::All,
-        });
-        router(Gateway::new(&self.wiring, notes, events, door, everyone)).merge(operator::router(operator))
+        let access = if self.plan.no_auth {
+            let tag = CredentialTag::of_user(&self.user);
+            Access::Everyone(Principal { user: self.user.clone(), role: Role::Admin, tag, scope: Scope::All })
+        } else {
+            Access::Callers(Arc::new(self.wiring.callers().with_own(&self.plan.key, self.operator())))
+        };
+        let gateway = Gateway::new(&self.wiring, notes, events, self.plan.door, access);
+        router(gateway).merge(operator::router(operator))
     }
 
     /// The task-poller, claiming under the name `worker`.
@@ -210,9 +226,14 @@ impl House {
         &self.plan.random
     }
 
-    /// What a caller of the gateway that shows a token must show.
-    pub fn door_key(&self) -> &str {
-        &self.plan.door_key
+    /// The key of this process.
+    pub fn key(&self) -> &ApiKey {
+        &self.plan.key
+    }
+
+    /// Whoever holds this machine.
+    pub(crate) fn operator(&self) -> Principal {
+        operator::principal(self.user.clone())
     }
 }
 
@@ -226,7 +247,7 @@ pub(crate) mod testing {
     /// A plan over `engine`, with its key in `folder`.
     pub(crate) fn plan(folder: &TempDir, engine: &Engine) -> Plan {
         let key = folder.path().join("seal.key");
-        Plan::new(engine.client(), "pudu".to_owned(), key, "key".to_owned())
+        Plan::new(engine.client(), "pudu".to_owned(), key)
     }
 
     /// A house over an engine in memory, without its table.

@@ -3,6 +3,7 @@
 //! This is a composition: it decides nothing about tasks. The gateway, the poller and the notifier are the libraries
 //! of the functions, the stores are those of the cloud; what is added is where they run and where the table is.
 
+mod admin_key;
 pub mod cli;
 pub mod commands;
 pub mod config_file;

@@ -2,7 +2,7 @@
 //! all of it.
 
 use std::io;
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -22,7 +22,7 @@ use crate::workers;
 /// How long requests in flight may take to end after a stop.
 const GRACE: Duration = Duration::from_millis(300);
 
-/// A port on loopback that could not be had.
+/// A port that could not be had.
 #[derive(Debug, thiserror::Error)]
 pub enum ListenError {
     /// Somebody else listens there.
@@ -36,7 +36,9 @@ pub enum ListenError {
         option: &'static str,
     },
     /// The system does not give it.
-    #[error("port {port} for {what} cannot be used: choose another with {option}")]
+    #[error(
+        "port {port} for {what} cannot be used: choose another with {option}, or another address with --bind"
+    )]
     Refused {
         /// The port.
         port: u16,
@@ -50,9 +52,14 @@ pub enum ListenError {
     },
 }
 
-/// Listens on 127.0.0.1 at `port`, for `what`, whose port is chosen by `option`; 0 is a free one.
-pub async fn listen(port: u16, what: &'static str, option: &'static str) -> Result<TcpListener, ListenError> {
-    TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await.map_err(|source| match source.kind() {
+/// Listens for `what`, whose port is chosen by `option`; 0 is a free one.
+pub async fn listen(
+    address: (IpAddr, u16),
+    what: &'static str,
+    option: &'static str,
+) -> Result<TcpListener, ListenError> {
+    let (_, port) = address;
+    TcpListener::bind(address).await.map_err(|source| match source.kind() {
         io::ErrorKind::AddrInUse => ListenError::Taken { port, what, option },
         _ => ListenError::Refused { port, what, option, source },
     })

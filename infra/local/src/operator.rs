@@ -1,21 +1,29 @@
 //! What only the operator of this machine may ask of a running Pudu: whoever can read the key in the data folder's run
 //! file. The gateway's API is screened; this is not, so it is no route of the gateway and of no function in the cloud.
+//! The key is asked for also where the gateway tells no callers apart.
+
+pub(crate) mod keys;
 
 use std::sync::Arc;
 
 use anyhow::Context;
 use axum::body::Bytes;
-use axum::extract::{DefaultBodyLimit, State};
+use axum::extract::{DefaultBodyLimit, Request, State};
+use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
-use axum::routing::put;
+use axum::routing::{get, post, put};
 use axum::{Json, Router};
-use http::{HeaderMap, StatusCode, header};
+use http::{StatusCode, header};
 use pudu_app::chain::Chain;
 use pudu_app::configs::{Configs, Current, PutError};
+use pudu_app::keys::Keys;
 use pudu_config::{Document, parse_text};
+use pudu_domain::{ApiKey, CredentialTag, KeyDigest, Principal, Role, Scope, UserId};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+/// What answers whoever shows the key, and says nothing else: a command asks it whether it talks to the Pudu of its folder.
+pub(crate) const HELLO: &str = "/operator";
 /// Where a config is imported.
 pub(crate) const IMPORT: &str = "/operator/config";
 /// Largest config, in bytes.
@@ -28,8 +36,12 @@ pub(crate) struct Operator {
     pub(crate) stored: Arc<Configs>,
     /// Whether that is the config in force.
     pub(crate) in_force: bool,
+    /// API keys.
+    pub(crate) keys: Keys,
+    /// Who asks, for the records.
+    pub(crate) who: Principal,
     /// What must be shown.
-    pub(crate) key: String,
+    pub(crate) key: KeyDigest,
 }
 
 /// What an import did, by the names of servers.
@@ -45,7 +57,13 @@ pub(crate) struct Imported {
 }
 
 pub(crate) fn router(operator: Operator) -> Router {
-    Router::new().route(IMPORT, put(import)).layer(DefaultBodyLimit::max(MAX_CONFIG)).with_state(operator)
+    Router::new()
+        .route(HELLO, get(|| async { Json(json!({ "status": "ok" })) }))
+        .route(IMPORT, put(import))
+        .route(keys::PATH, post(keys::answer))
+        .layer(from_fn_with_state(operator.clone(), check))
+        .layer(DefaultBodyLimit::max(MAX_CONFIG))
+        .with_state(operator)
 }
 
 impl Imported {
@@ -72,12 +90,24 @@ impl Imported {
     }
 }
 
-async fn import(State(operator): State<Operator>, headers: HeaderMap, body: Bytes) -> Response {
-    let shown = headers.get(header::AUTHORIZATION).and_then(|shown| shown.to_str().ok());
-    // Always: a page in a browser can send a PUT, and cannot know the key.
-    if shown.and_then(|shown| shown.strip_prefix("Bearer ")) != Some(operator.key.as_str()) {
-        return refused(StatusCode::UNAUTHORIZED, "show the key of this process's data folder");
+/// Whoever holds this machine, as the user `user`.
+pub(crate) fn principal(user: UserId) -> Principal {
+    // No id of a key, so it says in the records that no key was used.
+    let tag = CredentialTag::parse("operator").unwrap_or_else(|_| CredentialTag::of_user(&user));
+    Principal { user, role: Role::Admin, tag, scope: Scope::All }
+}
+
+/// Lets only the key pass, always: a page in a browser can send a PUT, and cannot know it.
+async fn check(State(operator): State<Operator>, request: Request, next: Next) -> Response {
+    let shown = request.headers().get(header::AUTHORIZATION).and_then(|shown| shown.to_str().ok());
+    let key = shown.and_then(|shown| ApiKey::parse(shown.strip_prefix("Bearer ")?));
+    if key.is_some_and(|key| key.digest() == operator.key) {
+        return next.run(request).await;
     }
+    refused(StatusCode::UNAUTHORIZED, "show the key of this process's data folder")
+}
+
+async fn import(State(operator): State<Operator>, body: Bytes) -> Response {
     let document = parse_text(&body).map_err(|problem| vec![problem]).and_then(Document::parse);
     let document = match document {
         Ok(document) => document,

@@ -1,6 +1,6 @@
 //! `pudu`: everything in one process, until a signal.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -9,6 +9,7 @@ use pudu_app::configs::Current;
 use pudu_app::ports::ConfigStore;
 use pudu_compose::Launcher;
 use pudu_config::LaunchPolicy;
+use pudu_gateway::Door;
 use pudu_lambda::clock::SystemClock;
 use pudu_lambda::env::{Process, Source};
 use pudu_lambda::random::OsRandom;
@@ -17,11 +18,11 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::cli::RunArgs;
 use crate::example::{Example, PATH};
-use crate::folder::{Announced, RunFile};
-use crate::house::{self, House, LEASE, Plan, limits};
+use crate::folder::{Announced, DataFolder, RunFile};
+use crate::house::{House, LEASE, Plan, limits};
 use crate::machine::{Machine, listen};
 use crate::store::Store;
-use crate::{say, seed};
+use crate::{admin_key, say, seed};
 
 /// The example server's port when none was ever chosen.
 const EXAMPLE_PORT: u16 = 8081;
@@ -67,21 +68,27 @@ pub async fn run(args: RunArgs) -> anyhow::Result<()> {
 }
 
 async fn start(args: &RunArgs) -> anyhow::Result<Started> {
+    if args.no_auth && !args.bind.is_loopback() {
+        bail!("--no-auth works on loopback only: leave out --bind {} or --no-auth", args.bind);
+    }
     // The folder first: who starts a second Pudu on it should read that, and not that its port is taken.
     let store = Store::open(&args.store).await?;
     let config_file = args.source.find()?;
     let folder = &store.folder;
-    let gateway = listen(args.port, "the gateway", "--port").await?;
+    let gateway = listen((args.bind, args.port), "the gateway", "--port").await?;
     let example_port = args.example_port.or_else(|| folder.example_port()).unwrap_or(EXAMPLE_PORT);
-    let example_listener = listen(example_port, "the example server", "--example-port").await?;
+    let example_listener =
+        listen((Ipv4Addr::LOCALHOST.into(), example_port), "the example server", "--example-port").await?;
 
-    let key = house::new_key(&OsRandom);
     let numbers = Numbers::read(&Process, &limits(LEASE))?;
     numbers.warn();
     let mut plan = Plan {
         policy: numbers.policy,
         limits: numbers.limits,
-        ..Plan::new(store.client.clone(), store.table.clone(), folder.seal_key(), key.clone())
+        no_auth: args.no_auth,
+        // From elsewhere it is called by other names than this machine's.
+        door: if args.bind.is_loopback() { Door::Loopback } else { Door::Anywhere },
+        ..Plan::new(store.client.clone(), store.table.clone(), folder.seal_key())
     };
     // A table of its own has no other poller; one elsewhere may have any number.
     let alone = store.engine.is_some();
@@ -100,6 +107,9 @@ async fn start(args: &RunArgs) -> anyhow::Result<Started> {
     keeps_its_key(&house, &folder.seal_key()).await?;
     // Before the gateway answers anybody, so that nobody sees a table without its config.
     house.seed(&format!("http://{example_at}{PATH}")).await?;
+    if !args.no_auth {
+        admin_key::ensure(&house, folder).await?;
+    }
     // Read before anything starts: of a file that never was good nothing could stay in force.
     let current = house.wiring.configs.current().await?;
     let mut machine = Machine::start(Arc::clone(&house), gateway)?;
@@ -109,9 +119,10 @@ async fn start(args: &RunArgs) -> anyhow::Result<Started> {
     if let Some(engine) = &store.engine {
         machine.sweep(engine.clone());
     }
-    let run = RunFile { pid: std::process::id(), address: machine.gateway, key };
+    let address = reachable(machine.gateway);
+    let run = RunFile { pid: std::process::id(), address, key: house.key().expose().to_owned() };
     let announced = folder.announce(&run)?;
-    greet(args, config_file.as_deref(), machine.gateway, &url, &current);
+    greet(args, config_file.as_deref(), address, &url, &current);
     Ok(Started { machine, announced, _store: store })
 }
 
@@ -131,6 +142,16 @@ pub(crate) async fn keeps_its_key(house: &House, path: &Path) -> anyhow::Result<
     Ok(())
 }
 
+/// Where a client on this machine finds what listens on `address`, which may be every address there is.
+fn reachable(address: SocketAddr) -> SocketAddr {
+    let ip = match address.ip() {
+        IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
+        IpAddr::V6(ip) if ip.is_unspecified() => Ipv6Addr::LOCALHOST.into(),
+        ip => ip,
+    };
+    SocketAddr::new(ip, address.port())
+}
+
 fn greet(args: &RunArgs, file: Option<&Path>, gateway: SocketAddr, example: &str, current: &Current) {
     let config =
         file.map_or_else(|| "in the table".to_owned(), |file| format!("the file {}", file.display()));
@@ -138,25 +159,34 @@ fn greet(args: &RunArgs, file: Option<&Path>, gateway: SocketAddr, example: &str
         Some(_) => format!("{} at the given DynamoDB endpoint", args.store.table),
         None => format!("embedded engine in {}", args.store.data_dir.display()),
     };
+    let admin_key = DataFolder::new(&args.store.data_dir).admin_key_file();
+    let (callers, shown) = if args.no_auth {
+        ("everybody on this machine, without a key".to_owned(), String::new())
+    } else {
+        // Read when the line is pasted, so that no terminal and no history has the key.
+        let shown = format!(" -H \"Authorization: Bearer $(cat '{}')\"", admin_key.display());
+        (format!("by keys; the admin's is in {}", admin_key.display()), shown)
+    };
     say::line(&format!("Pudu {} runs.", env!("CARGO_PKG_VERSION")));
     say::line(&format!("  gateway         http://{gateway}/api/tools"));
     say::line(&format!("  example server  {example}"));
     say::line(&format!("  table           {table}"));
     say::line(&format!("  config          {config}"));
+    say::line(&format!("  callers         {callers}"));
     if let Some(note) = seed::moved(current, example) {
         // In the place of the line that submits: it would only find that the server cannot be reached.
         say::line(&note);
     } else if current.document.server(seed::SERVER).is_some() {
         say::line("Submit a report that takes ten seconds:");
         say::line(&format!(
-            "  curl -s -H 'Content-Type: application/json' -d '{{\"arguments\":{{\"title\":\"tides\",\"duration_seconds\":10}}}}' http://{gateway}/api/threads/{THREAD}/tools/{}_submit_report",
+            "  curl -s{shown} -H 'Content-Type: application/json' -d '{{\"arguments\":{{\"title\":\"tides\",\"duration_seconds\":10}}}}' http://{gateway}/api/threads/{THREAD}/tools/{}_submit_report",
             seed::SERVER
         ));
     } else {
         say::line("The config has no server 'example': the first address above lists what can be called.");
     }
     say::line("See what its thread was told:");
-    say::line(&format!("  curl -s http://{gateway}/api/threads/{THREAD}/events"));
+    say::line(&format!("  curl -s{shown} http://{gateway}/api/threads/{THREAD}/events"));
     say::line("Ctrl-C stops it; the next start goes on with what it left.");
 }
 

@@ -4,6 +4,7 @@
 //! (a function, one machine, a simulation) hands it adapters for [`ports`].
 
 pub mod audit;
+pub mod callers;
 pub mod catalog;
 pub mod chain;
 pub mod changes;
@@ -15,6 +16,7 @@ pub mod drivers;
 pub mod framing;
 pub mod function;
 pub mod hints;
+pub mod keys;
 pub mod known;
 pub mod limits;
 pub mod listings;

@@ -11,6 +11,7 @@ mod driver;
 mod due_index;
 mod error;
 mod event_log;
+mod key_store;
 mod mcp_client;
 mod note_store;
 mod peer_store;
@@ -39,6 +40,7 @@ pub use driver::{
 pub use due_index::{DueIndex, DuePage, Hint, ItemKey, SHARDS, shards};
 pub use error::StoreError;
 pub use event_log::{DeliveredEvent, EventLog};
+pub use key_store::{KeyStore, StoredKey};
 pub use mcp_client::{
     CallError, CallFault, Judged, Listing, McpClient, RawTool, TaskMethod, TaskProtocol, TaskReply,
     TaskRequest, ToolCall,

@@ -6,15 +6,17 @@ use pudu_config::LaunchPolicy;
 use pudu_domain::Policy;
 
 use crate::audit::Audit;
+use crate::callers::Callers;
 use crate::catalog::Catalog;
 use crate::configs::Configs;
 use crate::dead_letters::DeadLetters;
 use crate::drivers::Drivers;
+use crate::keys::Keys;
 use crate::known::Known;
 use crate::limits::Limits;
 use crate::ports::{
-    AuditLog, Beacons, Clock, ConfigSource, DueIndex, McpClient, NoteStore, Random, RunLauncher, SealKeys,
-    TaskStore, ThreadStore, Vault, Waker,
+    AuditLog, Beacons, Clock, ConfigSource, DueIndex, KeyStore, McpClient, NoteStore, Random, RunLauncher,
+    SealKeys, TaskStore, ThreadStore, Vault, Waker,
 };
 use crate::settle::Settle;
 use crate::tasks::Tasks;
@@ -38,6 +40,8 @@ pub struct Ports {
     pub beacons: Arc<dyn Beacons>,
     /// Who changed what.
     pub audit: Arc<dyn AuditLog>,
+    /// API keys.
+    pub api_keys: Arc<dyn KeyStore>,
     /// How functions are invoked, where they are.
     pub waker: Option<Arc<dyn Waker>>,
     /// Where the config is.
@@ -206,6 +210,16 @@ impl Wiring {
             clock: Arc::clone(&self.ports.clock),
             random: Arc::clone(&self.ports.random),
         }
+    }
+
+    /// Makes and revokes API keys.
+    pub fn keys(&self) -> Keys {
+        Keys { store: Arc::clone(&self.ports.api_keys), audit: self.audit() }
+    }
+
+    /// Tells callers apart by their keys.
+    pub fn callers(&self) -> Callers {
+        Callers::new(Arc::clone(&self.ports.api_keys), Arc::clone(&self.ports.clock))
     }
 
     /// What waits for an operator.

@@ -20,6 +20,10 @@ const THREAD_ID_CHARS: usize = 64;
 const RUN_ID_CHARS: usize = 128;
 const TASK_ID_PREFIX: &str = "mcp-task-";
 const TASK_ID_HEX: usize = 32;
+/// Characters of an API key's id.
+pub const KEY_ID_CHARS: usize = 12;
+const KEY_NAME_CHARS: usize = 64;
+const KEY_USER_CHARS: usize = 64;
 /// Bytes of a digest that names a user's credential.
 const TAG_BYTES: usize = 8;
 /// Longest tag, so that a thread named after it is legal.
@@ -138,7 +142,56 @@ text_id!(
         && t.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
 );
 
+text_id!(
+    /// An API key, without its secret.
+    KeyId, "key's id", "must be 12 characters of a-z and 0-9",
+    |t| t.len() == KEY_ID_CHARS && t.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit())
+);
+
+text_id!(
+    /// What whoever made an API key calls it.
+    KeyName, "key's name", "must be 1 to 64 characters, not all blank and none a control character",
+    |t| !t.trim().is_empty() && t.chars().count() <= KEY_NAME_CHARS && !t.chars().any(char::is_control)
+);
+
+impl KeyId {
+    /// The id of these bytes, of which 62 bits matter.
+    pub fn of_bytes(bytes: &[u8]) -> Self {
+        let mut number = bytes.iter().fold(0_u64, |number, byte| number << 8 | u64::from(*byte));
+        let digits = std::iter::repeat_with(|| {
+            let digit = u32::try_from(number % 36).unwrap_or(0);
+            number /= 36;
+            char::from_digit(digit, 36).unwrap_or('0')
+        });
+        Self(digits.take(KEY_ID_CHARS).collect())
+    }
+}
+
+impl UserId {
+    /// The user of a key that was made for nobody else.
+    pub fn of_key(id: &KeyId) -> Self {
+        Self(format!("key:{id}"))
+    }
+
+    /// The user of keys that were made for `name`.
+    pub fn of_keys_for(name: &str) -> Result<Self, InvalidId> {
+        let legal = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'_' | b'-' | b'@');
+        if (1..=KEY_USER_CHARS).contains(&name.len()) && name.bytes().all(legal) {
+            return Ok(Self(format!("key:{name}")));
+        }
+        Err(InvalidId {
+            what: "key's user",
+            rule: "must be 1 to 64 characters of A-Z, a-z, 0-9, ., _, - and @",
+        })
+    }
+}
+
 impl CredentialTag {
+    /// The tag of a key.
+    pub fn of_key(id: &KeyId) -> Self {
+        Self(id.0.clone())
+    }
+
     /// The tag of a user who came in without a key of ours: a digest of the user's id.
     pub fn of_user(user: &UserId) -> Self {
         let digest = Sha256::digest(user.as_str());
@@ -244,6 +297,32 @@ mod tests {
         assert!(RunId::parse("run-1:a.B_2").is_ok());
         for bad in ["", "a b", "a#b", "a/b", "ü", &"x".repeat(129)] {
             assert!(RunId::parse(bad).is_err(), "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn keys_have_short_ids_printable_names_and_plain_users() {
+        let id = KeyId::of_bytes(&[0xff; 8]);
+        assert_eq!(KeyId::parse(id.as_str()), Ok(id.clone()));
+        assert_ne!(KeyId::of_bytes(&[0; 8]), KeyId::of_bytes(&[0, 0, 0, 0, 0, 0, 0, 1]));
+        assert_eq!(CredentialTag::parse(CredentialTag::of_key(&id).as_str()), Ok(CredentialTag::of_key(&id)));
+        assert_eq!(UserId::parse(UserId::of_key(&id).as_str()), Ok(UserId::of_key(&id)));
+        for bad in ["", "A", &"a".repeat(11), &"a".repeat(13), "aaaaaaaaaaa-", "aaaaaaaaaaaA", "aaaaaaaaaaü"]
+        {
+            assert!(KeyId::parse(bad).is_err(), "{bad}");
+        }
+        for good in ["ci", "Ann's laptop", "größer", &"x".repeat(64)] {
+            assert!(KeyName::parse(good).is_ok(), "{good}");
+        }
+        for bad in ["", " ", "a\nb", "\u{1b}[31m", &"x".repeat(65)] {
+            assert!(KeyName::parse(bad).is_err(), "{bad}");
+        }
+        for good in ["ann", "ann@example.com", "A.b_c-1", &"x".repeat(64)] {
+            let user = UserId::of_keys_for(good).unwrap();
+            assert_eq!(UserId::parse(user.as_str()), Ok(user));
+        }
+        for bad in ["", "a:b", "local:default", "a b", "ü", "a#b", &"x".repeat(65)] {
+            assert!(UserId::of_keys_for(bad).is_err(), "{bad}");
         }
     }
 

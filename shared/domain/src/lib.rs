@@ -3,6 +3,7 @@
 //! Nothing here does I/O, waits, reads a clock or makes a random number: time and randomness arrive as arguments, effects
 //! leave as values. The one place where a task changes is [`task::decide`]; for a notification it is [`note::decide`].
 
+pub mod api_key;
 pub mod backoff;
 pub mod durable;
 pub mod event;
@@ -19,11 +20,12 @@ pub mod thread;
 pub mod time;
 pub mod token;
 
+pub use api_key::{ApiKey, KeyDigest};
 pub use durable::{Due, Durable, Expect, Generation, Lane, Lease, Owner, Verdict};
 pub use event::Event;
 pub use ids::{
-    CredentialTag, IdempotencyKey, RemoteTaskId, RunId, ServerName, ServerTag, TaskId, TaskKey, TaskName,
-    ThreadId, ThreadKey, UserId,
+    CredentialTag, IdempotencyKey, KeyId, KeyName, RemoteTaskId, RunId, ServerName, ServerTag, TaskId,
+    TaskKey, TaskName, ThreadId, ThreadKey, UserId,
 };
 pub use note::Note;
 pub use payload::Payload;

@@ -1,6 +1,7 @@
 //! What stands in the rows: one module per stored item, each with `encode`, `decode` and a round-trip property test.
 
 pub(crate) mod answer;
+pub(crate) mod api_key;
 pub(crate) mod audit;
 pub(crate) mod beacon;
 pub(crate) mod catalogue;

@@ -6,7 +6,7 @@
 
 use pudu_app::ports::{Background, NoteKey, SHARDS, TokenKey};
 use pudu_domain::{
-    Lane, RemoteTaskId, ServerName, ServerTag, TaskId, TaskKey, ThreadId, ThreadKey, UserId, key_part,
+    KeyId, Lane, RemoteTaskId, ServerName, ServerTag, TaskId, TaskKey, ThreadId, ThreadKey, UserId, key_part,
 };
 use sha2::{Digest, Sha256};
 
@@ -19,6 +19,8 @@ pub const TASKS: &str = "task#";
 pub const EVENTS: &str = "event#";
 /// The beginning of the sort keys of a thread's notifications.
 pub const NOTES: &str = "note#";
+/// The partition of API keys.
+pub const API_KEYS: &str = "keys";
 /// The partition of the records of changes.
 pub const AUDIT: &str = "audit";
 /// The shard of every thread that is being deleted.
@@ -117,6 +119,8 @@ pub enum Key {
     Peer(String),
     /// Who changed what: `audit`, `<id of the record, 32 hex digits, ordered by time>`.
     Audit(String),
+    /// An API key: `keys`, `key#<id>`.
+    ApiKey(KeyId),
 }
 
 impl Key {
@@ -174,6 +178,7 @@ impl Key {
             Self::Peer(digest) => format!("peer#{}", key_part::encode(digest)),
             Self::Beacon(_) => "meta".to_owned(),
             Self::Audit(_) => AUDIT.to_owned(),
+            Self::ApiKey(_) => API_KEYS.to_owned(),
             Self::Pointer | Self::WrappedKey | Self::Revision(_) | Self::RevisionPart { .. } => {
                 "config".to_owned()
             }
@@ -201,6 +206,7 @@ impl Key {
             }
             Self::Beacon(function) => format!("beacon#{}", function.as_str()),
             Self::Audit(id) => key_part::encode(id),
+            Self::ApiKey(id) => format!("key#{id}"),
             Self::Pointer => "current".to_owned(),
             Self::WrappedKey => "seal".to_owned(),
             Self::Revision(number) => format!("rev#{number:020}"),
@@ -242,6 +248,7 @@ impl Key {
             },
             ["meta"] => Self::parse_in_meta(sk)?,
             [AUDIT] => Self::Audit(key_part::decode(sk)?),
+            [API_KEYS] => Self::ApiKey(KeyId::parse(sk.strip_prefix("key#")?).ok()?),
             ["config"] => Self::parse_in_config(sk)?,
             ["catalog", server] => Self::parse_in_catalogue(ServerTag::stored((*server).to_owned()), sk)?,
             _ => return None,

@@ -21,6 +21,7 @@ mod due_index;
 mod durable_row;
 mod event_log;
 mod item;
+mod key_store;
 mod note_store;
 mod peer_store;
 mod retry;

@@ -5,7 +5,7 @@ use proptest::option::of;
 use proptest::prelude::*;
 use pudu_app::ports::Outcome as Came;
 use pudu_app::ports::{
-    AuditRecord, Background, NoteKey, RawTool, Revision, StoredListing, TaskProtocol, TokenKey,
+    AuditRecord, Background, NoteKey, RawTool, Revision, StoredKey, StoredListing, TaskProtocol, TokenKey,
 };
 use pudu_domain::event::Fingerprint;
 use pudu_domain::snapshot::Artifact;
@@ -15,9 +15,9 @@ use pudu_domain::task::{
 use pudu_domain::text::Snippet;
 use pudu_domain::token::{Access, Rejections, Sealed, Trouble};
 use pudu_domain::{
-    CredentialTag, Due, Durable, Event, Generation, Lane, Lease, Note, Owner, Payload, RemoteTaskId, RunId,
-    ServerName, ServerTag, Status, Task, TaskId, TaskKey, TaskName, TaskSpec, Thread, ThreadId, ThreadKey,
-    Timestamp, Token, UserId,
+    CredentialTag, Due, Durable, Event, Generation, KeyDigest, KeyId, KeyName, Lane, Lease, Note, Owner,
+    Payload, RemoteTaskId, Role, RunId, Scope, ServerName, ServerTag, Status, Task, TaskId, TaskKey,
+    TaskName, TaskSpec, Thread, ThreadId, ThreadKey, Timestamp, Token, UserId,
 };
 use pudu_domain::{note, thread};
 use serde_json::{Map, Value};
@@ -104,6 +104,7 @@ pub(crate) fn key() -> impl Strategy<Value = Key> {
         (thread_key(), "[0-9a-f]{64}").prop_map(|(thread, digest)| Key::Idempotency { thread, digest }),
         "[0-9a-f]{64}".prop_map(Key::Peer),
         "[0-9a-f]{32}".prop_map(Key::Audit),
+        "[0-9a-z]{12}".prop_map(|id| Key::ApiKey(KeyId::parse(id).unwrap())),
         (0..Background::ALL.len()).prop_map(|at| Key::Beacon(Background::ALL[at])),
         token_key().prop_map(|key| Key::token(&key)),
         Just(Key::Pointer),
@@ -331,6 +332,24 @@ pub(crate) fn catalogue() -> impl Strategy<Value = (String, String, StoredListin
     ("\\PC{0,150}", "[0-9a-f]{32}", vec(tool, 0..6), tasks, time(), time()).prop_map(
         |(server, digest, tools, tasks, listed_at, fresh_until)| {
             (server, digest, StoredListing { tools, tasks, listed_at, fresh_until })
+        },
+    )
+}
+
+pub(crate) fn api_key() -> impl Strategy<Value = StoredKey> {
+    let name = "\\PC{0,60}x".prop_map(|text| KeyName::parse(text).unwrap());
+    let role = prop_oneof![Just(Role::Admin), Just(Role::User)];
+    let scope = of(vec("\\PC{0,30}", 0..4));
+    ("[0-9a-z]{12}", name, thread_key(), role, scope, (time(), of(time()), any::<[u8; 32]>())).prop_map(
+        |(id, name, thread, role, scope, (created_at, revoked_at, digest))| StoredKey {
+            id: KeyId::parse(id).unwrap(),
+            name,
+            user: thread.user,
+            role,
+            scope: scope.map_or(Scope::All, |names| Scope::Only(names.into_iter().collect())),
+            created_at,
+            revoked_at,
+            digest: KeyDigest::stored(digest),
         },
     )
 }

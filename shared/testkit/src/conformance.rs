@@ -5,6 +5,7 @@
 //! for a while, and nothing is assumed about how long that takes.
 
 mod answers;
+mod api_keys;
 mod audits;
 mod beacons;
 mod birth;
@@ -36,8 +37,8 @@ use async_trait::async_trait;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use pudu_app::ports::{
-    AuditLog, Beacons, CatalogStore, ConfigStore, DueIndex, EventLog, NoteKey, NoteStore, PeerStore,
-    TaskStore, ThreadStore, TokenStore, WrappedKeys,
+    AuditLog, Beacons, CatalogStore, ConfigStore, DueIndex, EventLog, KeyStore, NoteKey, NoteStore,
+    PeerStore, TaskStore, ThreadStore, TokenStore, WrappedKeys,
 };
 use pudu_domain::TaskKey;
 
@@ -77,6 +78,8 @@ pub struct World {
     pub beacons: Arc<dyn Beacons>,
     /// Who changed what.
     pub audit: Arc<dyn AuditLog>,
+    /// API keys.
+    pub keys: Arc<dyn KeyStore>,
     /// The clock that the stores read.
     pub clock: Arc<ManualClock>,
     /// Makes rows undecodable, where that is possible.
@@ -113,7 +116,7 @@ pub struct Suite {
 }
 
 /// Every suite.
-pub const SUITES: [Suite; 12] = [
+pub const SUITES: [Suite; 13] = [
     Suite {
         port: "task_store",
         parts: &[
@@ -141,6 +144,7 @@ pub const SUITES: [Suite; 12] = [
     Suite { port: "peer_store", parts: &[peers::CASES] },
     Suite { port: "beacon", parts: &[beacons::CASES] },
     Suite { port: "audit_log", parts: &[audits::CASES] },
+    Suite { port: "key_store", parts: &[api_keys::CASES] },
 ];
 
 /// Names a function as a case.
@@ -201,7 +205,8 @@ pub fn fake_world(flaw: Option<Flaw>) -> World {
         wrapped_keys: store.clone(),
         peers: store.clone(),
         beacons: store.clone(),
-        audit: store,
+        audit: store.clone(),
+        keys: store,
         clock,
         vandal: Some(Arc::new(table)),
         keep: Arc::new(()),

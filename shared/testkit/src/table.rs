@@ -9,6 +9,7 @@ mod catalogs;
 mod configs;
 mod events;
 mod index;
+mod keys;
 mod notes;
 mod peers;
 pub(crate) mod rows;

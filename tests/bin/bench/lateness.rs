@@ -9,11 +9,10 @@ use anyhow::Context;
 use axum::Router;
 use http::Method;
 use pudu::engine::Engine;
-use pudu::house::{House, Plan, new_key};
+use pudu::house::{House, Plan};
 use pudu::machine::{Machine, listen_anywhere};
 use pudu_app::ports::Clock;
 use pudu_lambda::clock::SystemClock;
-use pudu_lambda::random::OsRandom;
 use serde_json::json;
 use tokio::task::JoinSet;
 
@@ -34,9 +33,8 @@ pub(crate) async fn run(out: &mut impl FnMut(Row)) -> anyhow::Result<()> {
     let folder = tempfile::tempdir()?;
     let fleet = Fleet::start(SERVERS, folder.path()).await?;
     let engine = Engine::open(&folder.path().join("table"))?;
-    let plan =
-        Plan::new(engine.client(), "pudu".to_owned(), folder.path().join("seal.key"), new_key(&OsRandom));
-    let house = Arc::new(House::new(plan)?);
+    let plan = Plan::new(engine.client(), "pudu".to_owned(), folder.path().join("seal.key"));
+    let house = Arc::new(House::new(Plan { no_auth: true, ..plan })?);
     house.create_table().await?;
     house.wiring.configs.seed(fleet.config()?).await?;
     submit(&house.gateway()).await?;

@@ -173,7 +173,9 @@ fn house(dynamo: Client, folder: &Path) -> anyhow::Result<House> {
     let plan = house::Plan {
         policy: policy(),
         limits: limits(LEASE),
-        ..house::Plan::new(dynamo, NAME.to_owned(), seal_key(folder), new_key(&OsRandom))
+        // Its callers are on loopback, and what is soaked is not who they are.
+        no_auth: true,
+        ..house::Plan::new(dynamo, NAME.to_owned(), seal_key(folder))
     };
     House::new(plan)
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use anyhow::{Context, bail};
 use aws_sdk_dynamodb::Client;
-use pudu::house::{House, Plan, limits, new_key};
+use pudu::house::{House, Plan, limits};
 use pudu::workers;
 use pudu_app::ports::Background;
 use pudu_domain::Policy;
@@ -38,7 +38,7 @@ pub(crate) async fn run(role: Role, name: &str) -> anyhow::Result<()> {
     let plan = Plan {
         policy: policy(),
         limits: limits(settings.numbers.limits.lease),
-        ..Plan::new(dynamo, settings.table, seal_key, new_key(&OsRandom))
+        ..Plan::new(dynamo, settings.table, seal_key)
     };
     let house = House::new(plan)?;
     // The parent holds the other end and writes nothing: it ends with the parent, or when the parent wants no more.

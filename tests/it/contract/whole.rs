@@ -9,8 +9,7 @@ use super::{contract, operations};
 #[test]
 fn every_operation_says_what_it_is_for_and_what_may_come_of_it() {
     let contract = contract();
-    let tags: Vec<&Value> =
-        contract["tags"].as_array().unwrap().iter().map(|tag| &tag["name"]).collect();
+    let tags: Vec<&Value> = contract["tags"].as_array().unwrap().iter().map(|tag| &tag["name"]).collect();
     let (mut problems, mut ids) = (Vec::new(), BTreeSet::new());
     for operation in operations(&contract) {
         let (place, described) = (&operation.place, &operation.described);

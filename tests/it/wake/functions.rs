@@ -1,6 +1,6 @@
 //! The same between the functions' own binaries: what the gateway sends is what the poller is invoked with.
 
-use acceptance::{ExampleServer, Function, Invocations, Start};
+use acceptance::{ExampleServer, Function, Invocations, Start, first_key};
 use pudu::engine::{Endpoint, Engine};
 use pudu_dynamo::schema;
 use pudu_lambda::clock::SystemClock;
@@ -38,6 +38,7 @@ async fn functions_wake_each_other_through_the_platform() {
     let service = Invocations::start().await;
 
     let mut gateway = start(&folder, &table, &service, "pudu-gateway").await;
+    gateway.credential = Some(first_key(&engine.client(), TABLE).await.expose().to_owned());
     let toolset = json!({"name": "report", "submit_tool": "submit_report", "status_tool": "get_report_status", "cancel_tool": "cancel_report"});
     let put = json!({"mcp_servers": {"example": {"type": "http", "url": example.url(), "task_toolsets": [toolset]}}});
     assert_eq!(gateway.request("PUT", "/api/mcp/config", Some(&put)).await.0, 200);

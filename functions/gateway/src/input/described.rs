@@ -5,12 +5,14 @@ use utoipa::openapi::path::{Parameter, ParameterBuilder, ParameterIn};
 use utoipa::openapi::schema::{Object, ObjectBuilder};
 use utoipa::openapi::{Required, Type};
 
-use super::{AnyThread, Repeatable, Task, Thread, ToolName};
+use super::{AnyThread, KeyOfPath, Repeatable, Task, Thread, ToolName};
 
 /// Of which a thread's id is made.
 const THREAD: &str = "^[A-Za-z0-9_-]{1,64}$";
 /// Of which a task's id is made.
 const TASK: &str = "^mcp-task-[0-9a-f]{32}$";
+/// Of which an API key's id is made.
+const API_KEY: &str = "^[a-z0-9]{12}$";
 /// Of which a key is made: visible ASCII.
 const KEY: &str = "^[!-~]{1,255}$";
 
@@ -44,6 +46,12 @@ impl IntoParams for Thread {
 impl IntoParams for Task {
     fn into_params(_: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
         vec![in_path("id", "A task of the thread", text(TASK))]
+    }
+}
+
+impl IntoParams for KeyOfPath {
+    fn into_params(_: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
+        vec![in_path("id", "The key's id, which is no secret", text(API_KEY))]
     }
 }
 

@@ -5,7 +5,7 @@ use std::path::Path;
 use clap::error::ErrorKind;
 use clap::{CommandFactory, Parser};
 
-use super::{Cli, Command, ConfigCommand, SourceChoice};
+use super::{Cli, Command, ConfigCommand, KeysCommand, RoleChoice, SourceChoice};
 
 fn parse(line: &str) -> Result<Cli, clap::Error> {
     Cli::try_parse_from(std::iter::once("pudu").chain(line.split_whitespace()))
@@ -100,6 +100,45 @@ fn help_does_not_show_the_poller_of_the_demo() {
 #[test]
 fn ports_are_numbers_of_ports() {
     for line in ["--port x", "--port 65536", "--example-port -1"] {
+        assert!(parse(line).is_err(), "{line}");
+    }
+}
+
+#[test]
+fn the_gateway_listens_on_this_machine_and_asks_for_keys_unless_told() {
+    let cli = parse("").unwrap();
+    assert!(cli.run.bind.is_loopback() && !cli.run.no_auth);
+    let cli = parse("--bind 0.0.0.0 --no-auth").unwrap();
+    assert!(!cli.run.bind.is_loopback() && cli.run.no_auth);
+    assert!(parse("--bind everywhere").is_err());
+}
+
+#[test]
+fn keys_are_made_listed_and_revoked() {
+    let keys = |line: &str| match parse(line).unwrap().command {
+        Some(Command::Keys(command)) => command,
+        _ => panic!(),
+    };
+    let KeysCommand::Create(args) =
+        keys("keys create --name ci --user ann --role admin --servers a,b --data-dir d")
+    else {
+        panic!()
+    };
+    assert_eq!((args.name.as_str(), args.user.as_deref(), args.role), ("ci", Some("ann"), RoleChoice::Admin));
+    assert_eq!(args.servers.unwrap(), ["a", "b"]);
+    assert_eq!((args.table.aws, args.table.store.data_dir.as_path()), (false, Path::new("d")));
+    let KeysCommand::Create(args) = keys("keys create --name ci --aws --table t") else { panic!() };
+    assert_eq!((args.user, args.role, args.servers), (None, RoleChoice::User, None));
+    assert_eq!((args.table.aws, args.table.store.table.as_str()), (true, "t"));
+    assert!(matches!(keys("keys list"), KeysCommand::List(_)));
+    assert!(matches!(keys("keys revoke abc"), KeysCommand::Revoke { id, .. } if id == "abc"));
+    for line in [
+        "keys",
+        "keys create",
+        "keys revoke",
+        "keys create --name n --role boss",
+        "keys list --aws --data-dir d",
+    ] {
         assert!(parse(line).is_err(), "{line}");
     }
 }

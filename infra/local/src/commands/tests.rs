@@ -23,13 +23,17 @@ fn args(folder: &TempDir) -> StoreArgs {
     StoreArgs { data_dir: folder.path().join("data"), dynamodb_endpoint: None, table: "pudu".to_owned() }
 }
 
-/// A gateway with this key over a table that nobody has written, announced in the folder.
-async fn running(folder: &DataFolder, store: &Store, key: &str, shown: &str) -> Result<Machine> {
-    let plan = Plan::new(store.client.clone(), store.table.clone(), folder.seal_key(), key.to_owned());
+/// A gateway over a table that nobody has written, announced in the folder with its own key or another one.
+async fn running(folder: &DataFolder, store: &Store, other: Option<&str>) -> Result<Machine> {
+    let plan = Plan::new(store.client.clone(), store.table.clone(), folder.seal_key());
     let house = House::new(plan)?;
     house.create_table().await?;
     let machine = Machine::start(Arc::new(house), listen_anywhere().await?)?;
-    let run = RunFile { pid: 1, address: machine.gateway, key: shown.to_owned() };
+    let run = RunFile {
+        pid: 1,
+        address: machine.gateway,
+        key: other.unwrap_or(machine.house.key().expose()).to_owned(),
+    };
     std::mem::forget(folder.announce(&run)?);
     Ok(machine)
 }
@@ -59,7 +63,7 @@ async fn the_one_that_holds_the_folder_is_asked() {
     let folder = tempfile::tempdir().unwrap();
     let args = args(&folder);
     let store = Store::open(&args).await.unwrap();
-    let machine = running(&store.folder, &store, "k", "k").await.unwrap();
+    let machine = running(&store.folder, &store, None).await.unwrap();
     assert!(empty(&ask(&args, CONFIG).await.unwrap()));
     machine.stop().await;
 }
@@ -72,7 +76,7 @@ async fn a_run_file_of_a_killed_process_is_not_believed() {
     let other = tempfile::tempdir().unwrap();
     let elsewhere = Store::open(&self::args(&other)).await.unwrap();
     std::fs::create_dir(&args.data_dir).unwrap();
-    let machine = running(&DataFolder::new(&args.data_dir), &elsewhere, "k", "k").await.unwrap();
+    let machine = running(&DataFolder::new(&args.data_dir), &elsewhere, None).await.unwrap();
     machine.house.seed("http://127.0.0.1:1/mcp").await.unwrap();
     assert!(empty(&ask(&args, CONFIG).await.unwrap()), "the other's config was shown");
     machine.stop().await;
@@ -83,7 +87,7 @@ async fn a_holder_that_does_not_answer_is_named() {
     let folder = tempfile::tempdir().unwrap();
     let args = args(&folder);
     let store = Store::open(&args).await.unwrap();
-    let machine = running(&store.folder, &store, "key", "another key").await.unwrap();
+    let machine = running(&store.folder, &store, Some("another key")).await.unwrap();
     let error = format!("{:#}", ask(&args, CONFIG).await.unwrap_err());
     assert!(error.contains("does not answer: another Pudu listens on"), "{error}");
     machine.stop().await;

@@ -116,7 +116,7 @@ pub async fn poller(worker: String) -> anyhow::Result<()> {
     let plan = Plan {
         policy: policy(),
         limits: limits(settings.numbers.limits.lease),
-        ..Plan::new(dynamo, settings.table, seal_key, new_key(&OsRandom))
+        ..Plan::new(dynamo, settings.table, seal_key)
     };
     let house = House::new(plan)?;
     // The parent holds the other end and writes nothing: it ends with the parent, however that ends.

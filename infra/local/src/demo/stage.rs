@@ -58,7 +58,7 @@ impl Stage {
         let plan = Plan {
             policy: policy(),
             limits: limits(lease),
-            ..Plan::new(engine.client(), TABLE.to_owned(), folder.seal_key(), new_key(&OsRandom))
+            ..Plan::new(engine.client(), TABLE.to_owned(), folder.seal_key())
         };
         let house = Arc::new(House::new(plan)?);
         house.create_table().await?;
@@ -97,7 +97,7 @@ impl Stage {
         body: Option<&Value>,
     ) -> anyhow::Result<Value> {
         let url = format!("http://{}{path}", self.machine.gateway);
-        let mut request = self.http.request(method.clone(), url).bearer_auth(self.house.door_key());
+        let mut request = self.http.request(method.clone(), url).bearer_auth(self.house.key().expose());
         if let Some(body) = body {
             request = request.json(body);
         }

@@ -77,3 +77,17 @@ fn a_folder_that_is_not_there_is_named() {
     let error = gone.remember_example_port(1).unwrap_err().to_string();
     assert!(error.contains("gone/example-port"), "{error}");
 }
+
+#[test]
+fn the_admin_key_is_private_and_reads_back() {
+    let (temporary, folder) = folder();
+    assert!(folder.admin_key().unwrap().is_none());
+    let key = pudu_domain::ApiKey::new([7; 40]);
+    folder.keep_admin_key(&key).unwrap();
+    let mode = fs::metadata(temporary.path().join("admin.key")).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+    assert_eq!(folder.admin_key().unwrap().unwrap().expose(), key.expose());
+    fs::write(temporary.path().join("admin.key"), "pudu_half").unwrap();
+    let error = folder.admin_key().unwrap_err().to_string();
+    assert!(error.contains("admin.key") && !error.contains("pudu_half"), "{error}");
+}

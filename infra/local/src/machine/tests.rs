@@ -1,5 +1,6 @@
 //! Ports that are taken, and the end of a machine.
 
+use std::net::Ipv4Addr;
 use std::sync::Arc;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -12,7 +13,8 @@ use crate::house::testing::house;
 async fn a_taken_port_is_an_error_that_names_the_option() {
     let first = listen_anywhere().await.unwrap();
     let port = first.local_addr().unwrap().port();
-    let error = listen(port, "the gateway", "--port").await.unwrap_err().to_string();
+    let error =
+        listen((Ipv4Addr::LOCALHOST.into(), port), "the gateway", "--port").await.unwrap_err().to_string();
     assert_eq!(
         error,
         format!(
@@ -30,7 +32,13 @@ async fn a_caller_that_never_finishes_does_not_hold_up_the_end() {
     machine.notify();
     let mut caller = TcpStream::connect(machine.gateway).await.unwrap();
     caller
-        .write_all(b"PUT /api/mcp/config HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: 9\r\nexpect: 100-continue\r\n\r\n")
+        .write_all(
+            format!(
+                "PUT /api/mcp/config HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer {}\r\ncontent-type: application/json\r\ncontent-length: 9\r\nexpect: 100-continue\r\n\r\n",
+                machine.house.key().expose()
+            )
+            .as_bytes(),
+        )
         .await
         .unwrap();
     // The gateway asks for the body: from here on the request is in flight.

@@ -2,11 +2,12 @@
 
 use axum::body::Body;
 use http::{Method, Request};
+use pudu_lambda::random::OsRandom;
 use tower::ServiceExt;
 
 use super::*;
-use crate::house::House;
 use crate::house::testing::house;
+use crate::house::{House, new_api_key};
 
 async fn put(house: &House, key: Option<&str>, body: &str) -> StatusCode {
     let mut request = Request::builder().method(Method::PUT).uri(IMPORT).header(header::HOST, "localhost");
@@ -21,11 +22,14 @@ async fn an_import_needs_the_key_also_where_the_gateway_does_not() {
     let (_folder, house) = house();
     house.create_table().await.unwrap();
     let config = r#"{"mcpServers": {"child": {"command": "npx"}}}"#;
-    for key in [None, Some(""), Some("wrong"), Some("key2")] {
+    let right = house.key().expose();
+    let longer = format!("{right}x");
+    let other = new_api_key(&OsRandom);
+    for key in [None, Some(""), Some("wrong"), Some(longer.as_str()), Some(other.expose())] {
         assert_eq!(put(&house, key, config).await, StatusCode::UNAUTHORIZED);
     }
     assert_eq!(house.stored.current().await.unwrap().version.number, 0);
-    assert_eq!(put(&house, Some("key"), config).await, StatusCode::OK);
+    assert_eq!(put(&house, Some(right), config).await, StatusCode::OK);
     assert!(house.stored.current().await.unwrap().servers.contains_key("child"));
 }
 
@@ -34,7 +38,11 @@ async fn what_is_no_config_is_refused() {
     let (_folder, house) = house();
     house.create_table().await.unwrap();
     for body in ["", "{", "[]", r#"{"mcpServers": {"a": {"env": {"K": "***"}}}}"#] {
-        assert_eq!(put(&house, Some("key"), body).await, StatusCode::UNPROCESSABLE_ENTITY, "{body}");
+        assert_eq!(
+            put(&house, Some(house.key().expose()), body).await,
+            StatusCode::UNPROCESSABLE_ENTITY,
+            "{body}"
+        );
     }
     assert_eq!(house.stored.current().await.unwrap().version.number, 0);
 }

@@ -358,6 +358,11 @@ proptest! {
     }
 
     #[test]
+    fn an_api_key_reads_back(key in any_of::api_key()) {
+        prop_assert_eq!(api_key::decode(&api_key::encode(&key)).unwrap(), key);
+    }
+
+    #[test]
     fn a_pointer_reads_back(number in any::<u64>()) {
         prop_assert_eq!(revision::decode_pointer(&revision::pointer(number)).unwrap(), number);
     }

@@ -38,6 +38,11 @@ fn the_keys_are_those_of_the_table_in_the_design() {
             "-".to_owned(),
         ),
         (Key::Peer(digest.clone()), format!("peer#{digest}"), "-".to_owned()),
+        (
+            Key::ApiKey(KeyId::parse("a0".repeat(6)).unwrap()),
+            "keys".to_owned(),
+            "key#a0a0a0a0a0a0".to_owned(),
+        ),
         (Key::Audit("0a".repeat(16)), "audit".to_owned(), "0a".repeat(16)),
         (Key::Pointer, "config".to_owned(), "current".to_owned()),
         (Key::WrappedKey, "config".to_owned(), "seal".to_owned()),

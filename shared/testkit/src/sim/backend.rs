@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use pudu_app::ports::{
-    AuditLog, Beacons, CatalogStore, Clock, ConfigStore, DeliveredEvent, DueIndex, NoteStore, TaskStore,
-    ThreadStore,
+    AuditLog, Beacons, CatalogStore, Clock, ConfigStore, DeliveredEvent, DueIndex, KeyStore, NoteStore,
+    TaskStore, ThreadStore,
 };
 use pudu_domain::{Durable, Note, TaskKey, Thread, ThreadKey};
 
@@ -27,6 +27,8 @@ pub struct Stores {
     pub beacons: Arc<dyn Beacons>,
     /// Who changed what.
     pub audit: Arc<dyn AuditLog>,
+    /// API keys.
+    pub api_keys: Arc<dyn KeyStore>,
     /// The config.
     pub config: Arc<dyn ConfigStore>,
     /// What servers listed.
@@ -84,6 +86,7 @@ impl Backend for FakeBackend {
             due: store.clone(),
             beacons: store.clone(),
             audit: store.clone(),
+            api_keys: store.clone(),
             config: store.clone(),
             catalogs: store,
         }

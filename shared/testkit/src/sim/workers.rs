@@ -79,6 +79,7 @@ impl<B: Backend> World<B> {
             due: stores.due,
             beacons: stores.beacons,
             audit: stores.audit,
+            api_keys: stores.api_keys,
             waker: Some(self.wakes.waker()),
             config: Arc::new(config),
             keys,

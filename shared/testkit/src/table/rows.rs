@@ -3,11 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use pudu_app::ports::{
-    AuditRecord, Background, Beacon, Committed, Era, Hint, ItemKey, NoteKey, Revision, StoreError,
+    AuditRecord, Background, Beacon, Committed, Era, Hint, ItemKey, NoteKey, Revision, StoreError, StoredKey,
     StoredListing, TokenKey,
 };
 use pudu_domain::{
-    Due, Durable, Expect, Lane, Lease, Note, ServerTag, TaskKey, Thread, ThreadKey, Timestamp, Token, Verdict,
+    Due, Durable, Expect, KeyId, Lane, Lease, Note, ServerTag, TaskKey, Thread, ThreadKey, Timestamp, Token,
+    Verdict,
 };
 
 use super::events::{Body, Marker};
@@ -49,6 +50,7 @@ pub(super) struct Rows {
     pub(super) peers: BTreeMap<String, (Era, Timestamp)>,
     pub(super) tokens: BTreeMap<TokenKey, Token>,
     pub(super) beacons: BTreeMap<Background, Beacon>,
+    pub(super) keys: BTreeMap<KeyId, StoredKey>,
     pub(super) audit: BTreeMap<String, AuditRecord>,
     pub(super) index: Index,
     pub(super) writes: Vec<Write>,
@@ -92,6 +94,7 @@ impl Rows {
             peers: BTreeMap::new(),
             tokens: BTreeMap::new(),
             beacons: BTreeMap::new(),
+            keys: BTreeMap::new(),
             audit: BTreeMap::new(),
             index,
             writes: Vec::new(),

@@ -5,7 +5,7 @@ fn headers(pairs: &[(&'static str, &'static str)]) -> HeaderMap {
 }
 
 fn passes(pairs: &[(&'static str, &'static str)]) -> bool {
-    loopback(&Uri::from_static("/x"), &headers(pairs), "k").is_ok()
+    loopback(&Uri::from_static("/x"), &headers(pairs)).is_ok()
 }
 
 #[test]
@@ -37,18 +37,11 @@ fn a_second_header_does_not_pass_behind_a_good_one() {
         for value in values {
             all.append(name, value.parse().unwrap());
         }
-        loopback(&Uri::from_static("/x"), &all, "k").is_ok()
+        loopback(&Uri::from_static("/x"), &all).is_ok()
     };
     assert!(!both("host", ["localhost", "evil.example"]));
     assert!(!both("origin", ["http://localhost", "http://evil.example"]));
     assert!(both("origin", ["http://localhost", "http://127.0.0.1"]));
-}
-
-#[test]
-fn a_token_need_not_be_shown_but_must_be_right() {
-    assert!(passes(&[("host", "localhost"), ("authorization", "Bearer k")]));
-    assert!(!passes(&[("host", "localhost"), ("authorization", "Bearer other")]));
-    assert!(!passes(&[("host", "localhost"), ("authorization", "Basic k")]));
 }
 
 #[test]

@@ -25,12 +25,11 @@ fn args(folder: &TempDir, config: &Value) -> ImportArgs {
 /// A running Pudu on the folder, by the table or by a config file.
 async fn running(args: &ImportArgs, config_file: Option<PathBuf>) -> (Machine, Store) {
     let store = Store::open(&args.store).await.unwrap();
-    let plan =
-        Plan::new(store.client.clone(), store.table.clone(), store.folder.seal_key(), "the-key".to_owned());
+    let plan = Plan::new(store.client.clone(), store.table.clone(), store.folder.seal_key());
     let house = House::new(Plan { config_file, ..plan }).unwrap();
     house.create_table().await.unwrap();
     let machine = Machine::start(Arc::new(house), listen_anywhere().await.unwrap()).unwrap();
-    let run = RunFile { pid: 1, address: machine.gateway, key: "the-key".to_owned() };
+    let run = RunFile { pid: 1, address: machine.gateway, key: machine.house.key().expose().to_owned() };
     std::mem::forget(store.folder.announce(&run).unwrap());
     (machine, store)
 }
@@ -38,8 +37,7 @@ async fn running(args: &ImportArgs, config_file: Option<PathBuf>) -> (Machine, S
 /// The raw config in the table of a folder that nobody holds.
 async fn stored(args: &ImportArgs) -> Value {
     let store = Store::open(&args.store).await.unwrap();
-    let plan =
-        Plan::new(store.client.clone(), store.table.clone(), store.folder.seal_key(), "key".to_owned());
+    let plan = Plan::new(store.client.clone(), store.table.clone(), store.folder.seal_key());
     let house = House::new(plan).unwrap();
     house.create_table().await.unwrap();
     house.stored.current().await.unwrap().document.expose_raw().clone()
