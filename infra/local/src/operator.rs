@@ -117,7 +117,9 @@ async fn import(State(operator): State<Operator>, body: Bytes) -> Response {
     };
     // What cannot be read is what an import may be there to repair.
     let before = operator.stored.current().await.ok();
-    match operator.stored.import(document).await {
+    let change = operator.stored.import(document);
+    match operator.keys.audit.change(&operator.who, "config.import", "the config in the table", change).await
+    {
         Ok(after) => {
             tracing::info!(
                 config.revision = after.version.number,

@@ -129,7 +129,7 @@ async fn what_is_refused_says_nothing_of_what_was_shown() {
     let unknown = ApiKey::new([1; 40]);
     for shown in [
         vec![],
-        vec!["".to_owned()],
+        vec![String::new()],
         vec!["Bearer".to_owned()],
         vec![format!("Basic {key}")],
         vec![key.clone()],

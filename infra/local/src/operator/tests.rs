@@ -31,6 +31,9 @@ async fn an_import_needs_the_key_also_where_the_gateway_does_not() {
     assert_eq!(house.stored.current().await.unwrap().version.number, 0);
     assert_eq!(put(&house, Some(right), config).await, StatusCode::OK);
     assert!(house.stored.current().await.unwrap().servers.contains_key("child"));
+    let records = house.wiring.audit().log.list(10, None).await.unwrap();
+    let [record] = &records[..] else { panic!("who shows no key changes nothing: {records:?}") };
+    assert_eq!((record.action.as_str(), record.tag.as_str()), ("config.import", "operator"));
 }
 
 #[tokio::test]
