@@ -55,6 +55,25 @@ async fn a_dead_letter_is_listed_and_replayed_once() {
     world.tick_notifier().await;
     assert_eq!(world.told("t1").await, ["completed"]);
     replay(&world, &which).await.refused(409);
+    world.call(Method::POST, "/api/mcp/cache/reset", None).await.expect(200);
+
+    // Each of it is on record, the refusals with their reasons.
+    let changes = world.get("/api/mcp/audit").await;
+    let told = |record: &Value| {
+        let texts = ["action", "outcome"].map(|name| record[name].as_str().unwrap().to_owned());
+        (texts, record["target"].as_str().unwrap().contains(&id), record["reason"].is_string())
+    };
+    let told: Vec<_> = changes["records"].as_array().unwrap().iter().map(told).collect();
+    let of = |action: &str, outcome: &str| [action.to_owned(), outcome.to_owned()];
+    // At one moment, so in no order.
+    for expected in [
+        (of("cache.reset", "done"), false, false),
+        (of("dead-letters.replay", "done"), true, false),
+        (of("dead-letters.replay", "failed"), true, true),
+    ] {
+        assert!(told.contains(&expected), "{changes}");
+    }
+    assert_eq!(told.len(), 4, "{changes}");
     world.nothing_is_pending().await;
 }
 

@@ -74,7 +74,10 @@ pub(super) async fn replay(
     let Which { user, thread, task_id, version } = which;
     let thread = ThreadKey { user: user.unwrap_or_else(|| who.user.clone()), thread };
     let key = NoteKey { task: TaskKey { thread, id: task_id }, version };
-    let note = gateway.dead_letters.replay(&key).await?;
+    let TaskKey { thread: ThreadKey { user, thread }, id } = &key.task;
+    let target = format!("version {} of {id} in thread {thread} of {user}", key.version);
+    let change = gateway.dead_letters.replay(&key);
+    let note = gateway.audit.change(&who, "dead-letters.replay", &target, change).await?;
     Ok(Json(note.into()))
 }
 

@@ -118,8 +118,11 @@ pub(super) struct Forgotten {
     security(("bearer" = ["admin"])),
     responses((status = OK, description = "Each server is asked again on next use", body = Forgotten), Forbidden, Failure)
 )]
-pub(super) async fn reset(State(gateway): State<Gateway>, _: Admin) -> Result<Json<Forgotten>, Failure> {
-    gateway.catalog.reset().await?;
+pub(super) async fn reset(
+    State(gateway): State<Gateway>,
+    Admin(who): Admin,
+) -> Result<Json<Forgotten>, Failure> {
+    gateway.audit.change(&who, "cache.reset", "every list and session", gateway.catalog.reset()).await?;
     let message =
         "The tool lists are forgotten and sessions are closed; each server is asked again on next use.";
     Ok(Json(Forgotten { success: true, message }))
