@@ -122,7 +122,9 @@ async fn start(args: &RunArgs) -> anyhow::Result<Started> {
     let address = reachable(machine.gateway);
     let run = RunFile { pid: std::process::id(), address, key: house.key().expose().to_owned() };
     let announced = folder.announce(&run)?;
-    greet(args, config_file.as_deref(), address, &url, &current);
+    for line in greeting(args, config_file.as_deref(), address, &url, &current) {
+        say::line(&line);
+    }
     Ok(Started { machine, announced, _store: store })
 }
 
@@ -152,7 +154,14 @@ fn reachable(address: SocketAddr) -> SocketAddr {
     SocketAddr::new(ip, address.port())
 }
 
-fn greet(args: &RunArgs, file: Option<&Path>, gateway: SocketAddr, example: &str, current: &Current) {
+/// What a start prints.
+fn greeting(
+    args: &RunArgs,
+    file: Option<&Path>,
+    gateway: SocketAddr,
+    example: &str,
+    current: &Current,
+) -> Vec<String> {
     let config =
         file.map_or_else(|| "in the table".to_owned(), |file| format!("the file {}", file.display()));
     let table = match &args.store.dynamodb_endpoint {
@@ -167,27 +176,31 @@ fn greet(args: &RunArgs, file: Option<&Path>, gateway: SocketAddr, example: &str
         let shown = format!(" -H \"Authorization: Bearer $(cat '{}')\"", admin_key.display());
         (format!("by keys; the admin's is in {}", admin_key.display()), shown)
     };
-    say::line(&format!("Pudu {} runs.", env!("CARGO_PKG_VERSION")));
-    say::line(&format!("  gateway         http://{gateway}/api/tools"));
-    say::line(&format!("  example server  {example}"));
-    say::line(&format!("  table           {table}"));
-    say::line(&format!("  config          {config}"));
-    say::line(&format!("  callers         {callers}"));
+    let mut lines = vec![
+        format!("Pudu {} runs.", env!("CARGO_PKG_VERSION")),
+        format!("  gateway         http://{gateway}/docs"),
+        format!("  example server  {example}"),
+        format!("  table           {table}"),
+        format!("  config          {config}"),
+        format!("  callers         {callers}"),
+    ];
     if let Some(note) = seed::moved(current, example) {
         // In the place of the line that submits: it would only find that the server cannot be reached.
-        say::line(&note);
+        lines.push(note);
     } else if current.document.server(seed::SERVER).is_some() {
-        say::line("Submit a report that takes ten seconds:");
-        say::line(&format!(
+        lines.push("Submit a report that takes ten seconds:".to_owned());
+        lines.push(format!(
             "  curl -s{shown} -H 'Content-Type: application/json' -d '{{\"arguments\":{{\"title\":\"tides\",\"duration_seconds\":10}}}}' http://{gateway}/api/threads/{THREAD}/tools/{}_submit_report",
             seed::SERVER
         ));
     } else {
-        say::line("The config has no server 'example': the first address above lists what can be called.");
+        lines.push("The config has no server 'example'. See what can be called:".to_owned());
+        lines.push(format!("  curl -s{shown} http://{gateway}/api/tools"));
     }
-    say::line("See what its thread was told:");
-    say::line(&format!("  curl -s{shown} http://{gateway}/api/threads/{THREAD}/events"));
-    say::line("Ctrl-C stops it; the next start goes on with what it left.");
+    lines.push("See what its thread was told:".to_owned());
+    lines.push(format!("  curl -s{shown} http://{gateway}/api/threads/{THREAD}/events"));
+    lines.push("Ctrl-C stops it; the next start goes on with what it left.".to_owned());
+    lines
 }
 
 impl Signals {
@@ -207,23 +220,4 @@ impl Signals {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::collections::BTreeMap;
-
-    use super::*;
-
-    #[test]
-    fn commands_come_from_our_variable_before_that_of_existing_installs() {
-        let takes = |pairs: &[(&'static str, &'static str)], command: &str| {
-            let env: BTreeMap<_, _> = pairs.iter().copied().collect();
-            launch_policy(&env).unwrap().judge(Some(command), &["run"], &[]).is_ok()
-        };
-        let [ours, theirs] = COMMAND_VARIABLES;
-        assert!(!takes(&[], "docker"));
-        assert!(takes(&[(theirs, "docker")], "docker"));
-        assert!(takes(&[(ours, "podman"), (theirs, "docker")], "podman"));
-        assert!(!takes(&[(ours, "podman"), (theirs, "docker")], "docker"));
-        let wrong = launch_policy(&BTreeMap::from([(theirs, "/bin/sh")])).unwrap_err();
-        assert_eq!(wrong.name, theirs);
-    }
-}
+mod tests;

@@ -159,7 +159,8 @@ async fn a_client_without_tasks_follows_them_by_tools() {
 async fn a_question_is_a_form_and_its_answer_lets_the_task_go_on() {
     let world = World::new().await;
     let client = with_tasks(&world);
-    let asking = json!({"title": "Deer", "duration_seconds": 4, "ask": "Which year?", "answer_after_seconds": 3_000});
+    let asking =
+        json!({"title": "Deer", "duration_seconds": 4, "ask": "Which year?", "answer_after_seconds": 3_000});
     let created = begun(&client, asking).await;
     let id = &created["taskId"];
     world.advance(5);
