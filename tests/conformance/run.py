@@ -28,7 +28,6 @@ REVISION = re.compile(r"^\d{4}-\d\d-\d\d$")
 # The suite's own limit for a scenario, and ours for the suite.
 SCENARIO_MS, SUITE_SECONDS = 30_000, 60
 GATEWAY = re.compile(r"gateway +(http://[^/]+)/")
-NO_AUTH: list[str] = []
 
 
 @dataclass
@@ -116,7 +115,7 @@ def pudu(binary: str) -> Iterator[str]:
         config = Path(folder) / "config.json"
         # Without a prefix, so that the suite finds its tools by their names.
         config.write_text(json.dumps({"mcpServers": {"suite": {"type": "http", "url": behind, "tool_name_prefix": False}}}))
-        command = [binary, "--port", "0", "--example-port", "0", "--data-dir", f"{folder}/data", "--config-file", str(config), *NO_AUTH]
+        command = [binary, "--port", "0", "--example-port", "0", "--data-dir", f"{folder}/data", "--config-file", str(config), "--no-auth"]
         for line in running.enter_context(process(command)).stdout:
             if match := GATEWAY.search(line):
                 yield match[1] + "/mcp"

@@ -3,6 +3,7 @@
 mod calls;
 mod eras;
 mod lists;
+mod relays;
 mod tasks;
 
 use acceptance::{Answer, World, request, send};

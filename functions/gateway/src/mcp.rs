@@ -11,6 +11,7 @@ mod list;
 mod message;
 mod mirror;
 mod revision;
+mod stream;
 mod tasks;
 
 use axum::extract::State;
@@ -19,6 +20,7 @@ use http::{HeaderMap, HeaderValue, StatusCode, header};
 use pudu_domain::Principal;
 use serde::Serialize;
 use serde_json::{Map, Value};
+use tokio::sync::mpsc;
 
 use crate::error::Failure;
 use crate::guard::Who;
@@ -41,30 +43,34 @@ pub(crate) async fn post(
         return Failure::new(StatusCode::NOT_ACCEPTABLE, detail).into_response();
     }
     match message::read(&body) {
-        Message::Request(request) => {
-            let id = request.id.clone();
-            let (era, outcome) = served(&gateway, &who, &headers, request).await;
-            match outcome {
-                Ok(result) => said(StatusCode::OK, &id, &Said::Result(&result)),
-                Err(error) => refused(era, &id, &error),
-            }
-        }
+        Message::Request(request) => Box::pin(answer(gateway, who, headers, request)).await,
         // Nothing is kept that a notification could change, and nothing is asked that could be answered.
         Message::Other => StatusCode::ACCEPTED.into_response(),
-        Message::Broken(id, error) => refused(Era::Stateless, &id, &error),
+        Message::Broken(id, error) => Served { era: Era::Stateless, outcome: Err(error) }.response(&id),
     }
 }
 
-/// Serves one request.
+async fn answer(gateway: Gateway, who: Principal, headers: HeaderMap, request: Request) -> Response {
+    let id = request.id.clone();
+    if !stream::is_wanted(&headers, &request) {
+        return served(&gateway, &who, &headers, request, None).await.response(&id);
+    }
+    let (notes, heard) = mpsc::channel(stream::WAITING);
+    let serving = async move { served(&gateway, &who, &headers, request, Some(notes)).await };
+    stream::answer(id, Box::pin(serving), heard).await
+}
+
+/// Serves one request; `notes` takes what is said before its answer.
 async fn served(
     gateway: &Gateway,
     who: &Principal,
     headers: &HeaderMap,
     request: Request,
-) -> (Era, Result<Map<String, Value>, RpcError>) {
+    notes: Option<mpsc::Sender<Value>>,
+) -> Served {
     let client = match revision::client(headers, &request) {
         Ok(client) => client,
-        Err(error) => return (Era::Stateless, Err(error)),
+        Err(error) => return Served { era: Era::Stateless, outcome: Err(error) },
     };
     let era = client.era;
     let asked = Asked { gateway, who, headers, client, request };
@@ -73,13 +79,37 @@ async fn served(
         (Era::Handshake, "initialize") => greet::initialize(&asked.request),
         (Era::Handshake, "ping") => Ok(Map::new()),
         (_, "tools/list") => list::tools(&asked).await,
-        (_, "tools/call") => call::tool(asked).await,
+        (_, "tools/call") => call::tool(asked, notes).await,
         (Era::Stateless, "tasks/get") => tasks::get(&asked).await,
         (Era::Stateless, "tasks/update") => tasks::update(&asked).await,
         (Era::Stateless, "tasks/cancel") => tasks::cancel(&asked).await,
         (_, method) => Err(RpcError::method_not_found(method)),
     };
-    (era, outcome)
+    Served { era, outcome }
+}
+
+/// What became of a request.
+struct Served {
+    era: Era,
+    outcome: Result<Map<String, Value>, RpcError>,
+}
+
+impl Served {
+    fn response(&self, id: &Value) -> Response {
+        let status = self.outcome.as_ref().map_or_else(|error| error.status(self.era), |_| StatusCode::OK);
+        let kind = HeaderValue::from_static("application/json");
+        (status, [(header::CONTENT_TYPE, kind)], self.message(id)).into_response()
+    }
+
+    /// The answer as a message.
+    fn message(&self, id: &Value) -> Vec<u8> {
+        let said = match &self.outcome {
+            Ok(result) => Said::Result(result),
+            Err(error) => Said::Error(error),
+        };
+        // Maps with text keys always serialise.
+        serde_json::to_vec(&Envelope { jsonrpc: "2.0", id, said }).unwrap_or_default()
+    }
 }
 
 /// One request with everything that it is served by.
@@ -97,7 +127,7 @@ struct Envelope<'a> {
     jsonrpc: &'static str,
     id: &'a Value,
     #[serde(flatten)]
-    said: &'a Said<'a>,
+    said: Said<'a>,
 }
 
 #[derive(Serialize)]
@@ -105,16 +135,6 @@ struct Envelope<'a> {
 enum Said<'a> {
     Result(&'a Map<String, Value>),
     Error(&'a RpcError),
-}
-
-fn refused(era: Era, id: &Value, error: &RpcError) -> Response {
-    said(error.status(era), id, &Said::Error(error))
-}
-
-fn said(status: StatusCode, id: &Value, said: &Said<'_>) -> Response {
-    // Maps with text keys always serialise.
-    let body = serde_json::to_vec(&Envelope { jsonrpc: "2.0", id, said }).unwrap_or_default();
-    (status, [(header::CONTENT_TYPE, HeaderValue::from_static("application/json"))], body).into_response()
 }
 
 /// Whether the client reads JSON. One that says nothing reads anything.

@@ -102,6 +102,9 @@ pub enum Command {
     /// Make, list and revoke the API keys by which callers come in.
     #[command(subcommand)]
     Keys(KeysCommand),
+    /// Connect MCP clients to this Pudu.
+    #[command(subcommand)]
+    Mcp(McpCommand),
     /// Tell the whole story of one task, beside a running Pudu, and end; fails if a step was not seen in the table.
     Demo(DemoArgs),
     /// The poller of `demo --crash`, told by its environment where the table is.
@@ -228,6 +231,41 @@ pub struct ThreadArgs {
     pub store: StoreArgs,
 }
 
+/// What can be done for MCP clients.
+#[derive(Debug, Clone, Subcommand)]
+pub enum McpCommand {
+    /// Print the configuration of a client: a command, or what goes into its file.
+    Add(ConnectArgs),
+}
+
+/// Which client is connected, and to what.
+#[derive(Debug, Clone, Args)]
+pub struct ConnectArgs {
+    /// The client.
+    #[arg(value_enum)]
+    pub client: Client,
+    /// Address of the Pudu. Default: the one that runs on the data folder, else http://127.0.0.1:8080.
+    #[arg(long, value_name = "URL")]
+    pub url: Option<String>,
+    /// Print the API key of this machine's user instead of a reference to it.
+    #[arg(long)]
+    pub show_key: bool,
+    /// The data folder.
+    #[arg(long, value_name = "DIR", default_value = ".pudu")]
+    pub data_dir: PathBuf,
+}
+
+/// An MCP client.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Client {
+    /// Claude Code: prints its command.
+    Claude,
+    /// Cursor: prints its `mcp.json`.
+    Cursor,
+    /// VS Code: prints its `mcp.json`.
+    Vscode,
+}
+
 /// How the demo runs.
 #[derive(Debug, Clone, Args)]
 pub struct DemoArgs {
@@ -256,6 +294,7 @@ pub async fn run(cli: Cli) -> anyhow::Result<()> {
         Some(Command::Events(args)) => commands::events(&args).await,
         Some(Command::Openapi) => commands::openapi(),
         Some(Command::Keys(command)) => commands::keys(&command).await,
+        Some(Command::Mcp(McpCommand::Add(args))) => commands::connect(&args),
         Some(Command::Demo(args)) => demo::run(args).await,
         Some(Command::DemoPoller { worker }) => demo::poller(worker).await,
     }

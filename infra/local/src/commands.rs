@@ -5,6 +5,7 @@
 //! listens on that port now is not asked.
 
 mod check;
+mod connect;
 mod import;
 mod keys;
 
@@ -28,6 +29,7 @@ use crate::say;
 use crate::store::Store;
 
 pub use check::check;
+pub use connect::connect;
 pub use import::import;
 pub use keys::keys;
 

@@ -28,7 +28,7 @@ mod wrapped_keys;
 
 pub use audit_log::{AUDIT_KEPT, AuditLog, AuditRecord, Outcome};
 pub use beacon::{Awake, Background, Beacon, Beacons, Raised};
-pub use caller::{Caller, RequestSecrets};
+pub use caller::{Caller, Relayed, RequestSecrets, ServerError};
 pub use catalog_store::{CatalogStore, LISTING_KEPT, StoredListing};
 pub use clock::Clock;
 pub use config_source::{ConfigError, ConfigSource, Loaded, Version};

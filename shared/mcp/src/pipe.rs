@@ -15,6 +15,7 @@ use std::sync::{Arc, OnceLock};
 use async_trait::async_trait;
 use futures_util::stream::BoxStream;
 use pudu_app::changes::ListChanges;
+use pudu_app::ports::Relayed;
 use secrecy::SecretString;
 use serde_json::{Map, Value};
 use tokio::sync::{Mutex, SetOnce};
@@ -73,15 +74,20 @@ pub(crate) struct Ask {
     pub(crate) headers: Headers,
     /// Becomes true when the request is about to be sent.
     pub(crate) sent: Arc<AtomicBool>,
+    /// Who hears what the server says of it.
+    pub(crate) relayed: Option<Arc<Relayed>>,
 }
 
 /// Headers for a transport that has none. They join the message below the SDK, whose logs show what passes through it.
 #[derive(Clone, Default)]
 pub(crate) struct Headers(pub(crate) BTreeMap<String, SecretString>);
 
-/// Says in a request's extensions where to note that it is being sent.
+/// Says in a request's extensions where to note that it is being sent, and who hears what the server says of it.
 #[derive(Clone)]
-pub(crate) struct Sent(pub(crate) Arc<AtomicBool>);
+pub(crate) struct Sent {
+    pub(crate) flag: Arc<AtomicBool>,
+    pub(crate) relayed: Option<Arc<Relayed>>,
+}
 
 impl Headers {
     pub(crate) fn of(headers: &pudu_config::Headers) -> Self {

@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
-use pudu_app::ports::CallFault;
+use pudu_app::ports::{CallFault, Relayed};
 use rmcp::ServiceExt;
 use rmcp::model::{
     ClientCapabilities, ClientConfig, ClientRequest, CustomRequest, ProtocolVersion, ServerResult,
@@ -54,6 +54,8 @@ pub(crate) struct Ledger {
     /// What the server said in the handshake that it can do, unchanged: the SDK's type drops what it does not know.
     capabilities: OnceLock<Value>,
     expired: AtomicBool,
+    /// Who hears what the server says of the session's one call.
+    relayed: OnceLock<Arc<Relayed>>,
 }
 
 impl Session {
@@ -85,9 +87,13 @@ impl Session {
         &self,
         method: &'static str,
         params: Map<String, Value>,
+        relayed: Option<Arc<Relayed>>,
     ) -> Result<Value, Failure> {
         let mut request = CustomRequest::new(method, Some(Value::Object(params)));
-        request.extensions.insert(Sent(Arc::clone(&self.ledger.sent)));
+        request.extensions.insert(Sent { flag: Arc::clone(&self.ledger.sent), relayed: relayed.clone() });
+        if let Some(relayed) = relayed {
+            drop(self.ledger.relayed.set(relayed));
+        }
         self.opened(self.service.send_request(ClientRequest::CustomRequest(request)).await)
     }
 

@@ -7,12 +7,13 @@
 
 pub(crate) mod param_headers;
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use http::{HeaderMap, HeaderName, HeaderValue};
-use pudu_app::ports::CallFault;
+use pudu_app::ports::{CallFault, Relayed};
 use rmcp::model::{ClientCapabilities, ErrorCode, Implementation, ProtocolVersion, RequestMetaObject};
 use serde_json::{Map, Value, json};
 
@@ -22,6 +23,8 @@ use crate::wire::{Failure, Wire};
 const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
 const METHOD: HeaderName = HeaderName::from_static("mcp-method");
 const NAME: HeaderName = HeaderName::from_static("mcp-name");
+/// Where a request says what its client can do.
+const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
 
 /// What a probe found.
 #[derive(Debug, Clone, PartialEq)]
@@ -50,6 +53,8 @@ pub(crate) struct Beside {
     /// Whether it declares that this client takes tasks (extension `io.modelcontextprotocol/tasks`) and the questions that
     /// they ask.
     pub(crate) tasks: bool,
+    /// What a caller that speaks MCP itself says, and hears.
+    pub(crate) relayed: Option<Arc<Relayed>>,
 }
 
 /// Sends one request and returns its result, unchanged.
@@ -65,11 +70,14 @@ pub(crate) async fn request(
     let name = if method.starts_with("tasks/") { "taskId" } else { "name" };
     let mut headers = headers(method, params.get(name).and_then(Value::as_str));
     headers.extend(beside.headers);
-    params.insert("_meta".to_owned(), meta(beside.tasks));
+    let relayed = beside.relayed.as_deref();
+    let mut about = relayed.map(|relayed| relayed.meta.clone()).unwrap_or_default();
+    about.extend(meta(beside.tasks, relayed));
+    params.insert("_meta".to_owned(), Value::Object(about));
     let id = ids.next();
     let message = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
     let reply = wire.post(target, headers, message.to_string().into_bytes()).await?;
-    reply.body.result(target, &id).await
+    reply.body.result(target, &id, relayed).await
 }
 
 /// Asks which revisions the peer speaks. It is no call: a peer that refuses it has done nothing.
@@ -109,15 +117,25 @@ pub(crate) fn client() -> Implementation {
 }
 
 /// What replaces the handshake in each request. Questions of a plain call would reach nobody, so they are declared with tasks
-/// only.
-fn meta(tasks: bool) -> Value {
+/// only, and for a caller who declared them to us.
+fn meta(tasks: bool, relayed: Option<&Relayed>) -> Map<String, Value> {
     let capabilities = if tasks {
         ClientCapabilities::builder().enable_tasks().enable_elicitation().build()
     } else {
         ClientCapabilities::default()
     };
     let meta = RequestMetaObject::with_client_context(ProtocolVersion::V_2026_07_28, client(), capabilities);
-    serde_json::to_value(meta).unwrap_or_default()
+    let Ok(Value::Object(mut meta)) = serde_json::to_value(meta) else { return Map::new() };
+    let Some(relayed) = relayed else { return meta };
+    if let (Some(Value::Object(declared)), false) = (meta.get_mut(CAPABILITIES), tasks) {
+        // Whether it takes tasks is said by `tasks`: they would be ours.
+        let own = relayed.capabilities.iter().filter(|(name, _)| *name != "extensions");
+        declared.extend(own.map(|(name, value)| (name.clone(), value.clone())));
+    }
+    if relayed.hears_progress() {
+        meta.extend(relayed.token.clone().map(|token| ("progressToken".to_owned(), token)));
+    }
+    meta
 }
 
 /// The headers that repeat the body for whoever routes by them; servers compare both.

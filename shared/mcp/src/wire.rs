@@ -25,7 +25,7 @@ use serde_json::Value;
 use sse_stream::Sse;
 use url::Url;
 
-pub(crate) use answer::{Answered, answer_to};
+pub(crate) use answer::{Answered, answer_to, told};
 pub(crate) use failure::Failure;
 pub use frames::{Event, read_events};
 

@@ -1,16 +1,18 @@
 //! `tools/call`: one call of any registered server's tool, in either era, its result unchanged.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
-use pudu_app::ports::{Caller, RequestSecrets};
+use pudu_app::ports::{Caller, Relayed, RequestSecrets};
 use pudu_app::tools::{Found, InvokeError, Invoked, Submitted, Terms};
 use pudu_domain::{Principal, ThreadKey};
 use secrecy::SecretString;
 use serde_json::{Map, Value, json};
+use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::error::RpcError;
-use super::revision::Era;
+use super::revision::{self, Client, Era};
 use super::{Asked, follow, greet, mirror, tasks};
 use crate::input::Secrets;
 use crate::state::Gateway;
@@ -20,7 +22,10 @@ use crate::state::Gateway;
 const SECRETS: &str = "pudu/secrets";
 
 /// Answers `tools/call`.
-pub(super) async fn tool(mut asked: Asked<'_>) -> Result<Map<String, Value>, RpcError> {
+pub(super) async fn tool(
+    mut asked: Asked<'_>,
+    notes: Option<mpsc::Sender<Value>>,
+) -> Result<Map<String, Value>, RpcError> {
     let mut params = std::mem::take(&mut asked.request.params);
     let secrets = secrets(params.get_mut("_meta"))?;
     let Some(Value::String(name)) = params.remove("name") else {
@@ -51,7 +56,12 @@ pub(super) async fn tool(mut asked: Asked<'_>) -> Result<Map<String, Value>, Rpc
         mirror::check_arguments(headers, found.tool.definition(), &arguments)?;
     }
     let thread = ThreadKey { user: who.user.clone(), thread: who.own_thread() };
-    let caller = Caller { thread, secrets: RequestSecrets::Given(secrets) };
+    let relayed = Arc::new(relayed(params, &client, notes));
+    let caller = Caller {
+        secrets: RequestSecrets::Given(secrets),
+        relayed: Some(Arc::clone(&relayed)),
+        ..Caller::of(thread)
+    };
     let terms = client.terms();
     let invoked = if terms.may_start_task(&found.tool.role) {
         tracked(gateway, found, caller, arguments, terms).await?
@@ -60,11 +70,45 @@ pub(super) async fn tool(mut asked: Asked<'_>) -> Result<Map<String, Value>, Rpc
         gateway.tools.call(&found, caller, arguments, terms).await
     };
     match invoked {
-        Ok(Invoked::Result(result)) => Ok(complete(greet::object(result), client.era)),
+        Ok(Invoked::Result(result)) => Ok(brought(greet::object(result), client.era)),
         Ok(Invoked::Submitted(task)) if client.takes_tasks() => Ok(tasks::created(who, &task)),
         Ok(Invoked::Submitted(task)) => Ok(complete(submitted(who, &task), client.era)),
+        Err(InvokeError::Call(error)) => match relayed.error.get() {
+            Some(own) if own.required.is_some() && client.era == Era::Stateless => {
+                Err(RpcError::missing_capability(own.required.as_ref().unwrap_or(&Value::Null)))
+            }
+            Some(own) if is_of_the_call(own.code) => Err(RpcError::of_server(own.code, error.to_string())),
+            _ => failed(error.into(), client.era),
+        },
         Err(error) => failed(error, client.era),
     }
+}
+
+/// Whether a server's error is about the call, and so its client's. The others are about how we speak with that server; a client that
+/// got one would think it of us.
+const fn is_of_the_call(code: i64) -> bool {
+    !matches!(code, -32_700 | -32_600 | -32_601 | -32_022..=-32_020 | -32_001 | -32_000)
+}
+
+/// What the client says beside tool and arguments, without what is between it and us.
+fn relayed(mut params: Map<String, Value>, client: &Client, notes: Option<mpsc::Sender<Value>>) -> Relayed {
+    let mut meta = params.remove("_meta").map(greet::object).unwrap_or_default();
+    let token = meta.shift_remove("progressToken").filter(|token| token.is_string() || token.is_number());
+    for own in revision::OWN_META {
+        meta.shift_remove(own);
+    }
+    // Of the core tasks of 2025-11-25, which are not offered here.
+    params.shift_remove("task");
+    Relayed { params, meta, capabilities: client.capabilities.clone(), token, notes, ..Relayed::default() }
+}
+
+/// A result. A server's question reaches only a client that can answer it: the older era had no such results.
+fn brought(result: Map<String, Value>, era: Era) -> Map<String, Value> {
+    if era == Era::Handshake && result.get("resultType").is_some_and(|kind| kind == "input_required") {
+        let text = "The tool asks for input, which this client's protocol revision cannot give.";
+        return greet::object(json!({"content": [{"type": "text", "text": text}], "isError": true}));
+    }
+    complete(result, era)
 }
 
 /// The secrets of this request, taken out of its `_meta`: they go nowhere but into headers that the server's entry names.

@@ -75,6 +75,11 @@ impl RpcError {
         Self::new(INTERNAL, message, StatusCode::OK)
     }
 
+    /// A server answered the call with this error of its own.
+    pub(super) fn of_server(code: i64, message: impl Into<String>) -> Self {
+        Self::new(code, message, StatusCode::OK)
+    }
+
     /// A header and the body say different things.
     pub(super) fn header_mismatch(message: impl Into<String>) -> Self {
         Self::new(-32020, message, StatusCode::BAD_REQUEST)

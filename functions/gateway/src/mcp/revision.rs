@@ -17,6 +17,8 @@ pub(super) const TASKS: &str = "io.modelcontextprotocol/tasks";
 /// What the revision without a handshake requires in `_meta`.
 const VERSION: &str = "io.modelcontextprotocol/protocolVersion";
 const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
+/// What `_meta` says of the connection between a client and us, and nobody else.
+pub(super) const OWN_META: [&str; 3] = [VERSION, CAPABILITIES, "io.modelcontextprotocol/clientInfo"];
 const HEADER: &str = "mcp-protocol-version";
 
 /// How the two eras differ.

@@ -47,15 +47,20 @@ fn configuration(client: Client, url: &str, key: Option<&str>) -> String {
         }
         Client::Cursor => {
             let bearer = key.map_or_else(|| format!("${{env:{VARIABLE}}}"), str::to_owned);
-            pretty(&json!({"mcpServers": {NAME: {"url": url, "headers": {"Authorization": format!("Bearer {bearer}")}}}}))
+            pretty(
+                &json!({"mcpServers": {NAME: {"url": url, "headers": {"Authorization": format!("Bearer {bearer}")}}}}),
+            )
         }
         Client::Vscode => {
             let bearer = key.map_or_else(|| format!("${{input:{NAME}-key}}"), str::to_owned);
             let headers = json!({"Authorization": format!("Bearer {bearer}")});
             let mut file = json!({"servers": {NAME: {"type": "http", "url": url, "headers": headers}}});
             if key.is_none() {
-                let asked = json!({"type": "promptString", "id": format!("{NAME}-key"), "description": "Pudu API key", "password": true});
-                file["inputs"] = json!([asked]);
+                let id = format!("{NAME}-key");
+                let asked = json!({"type": "promptString", "id": id, "description": "Pudu API key", "password": true});
+                if let Some(fields) = file.as_object_mut() {
+                    fields.insert("inputs".to_owned(), json!([asked]));
+                }
             }
             pretty(&file)
         }
@@ -67,11 +72,17 @@ fn hint(client: Client, folder: &DataFolder) -> String {
     let key = folder.admin_key_file();
     let key = key.display();
     match client {
-        Client::Claude => format!("Run it in the project's folder, with {VARIABLE} in the environment: export {VARIABLE}=$(cat {key})"),
+        Client::Claude => format!(
+            "Run it in the project's folder, with {VARIABLE} in the environment: export {VARIABLE}=$(cat {key})"
+        ),
         Client::Cursor => {
-            format!("Put it into ~/.cursor/mcp.json, and start Cursor with {VARIABLE} in its environment: export {VARIABLE}=$(cat {key})")
+            format!(
+                "Put it into ~/.cursor/mcp.json, and start Cursor with {VARIABLE} in its environment: export {VARIABLE}=$(cat {key})"
+            )
         }
-        Client::Vscode => format!("Put it into .vscode/mcp.json; VS Code asks for the key, which is in {key}"),
+        Client::Vscode => {
+            format!("Put it into .vscode/mcp.json; VS Code asks for the key, which is in {key}")
+        }
     }
 }
 
@@ -98,7 +109,10 @@ mod tests {
         let vscode: Value = serde_json::from_str(&configuration(Client::Vscode, URL, None)).unwrap();
         let server = &vscode["servers"]["pudu"];
         assert_eq!((&server["type"], &server["url"]), (&json!("http"), &json!(URL)));
-        assert_eq!(server["headers"]["Authorization"], format!("Bearer ${{input:{}}}", vscode["inputs"][0]["id"].as_str().unwrap()));
+        assert_eq!(
+            server["headers"]["Authorization"],
+            format!("Bearer ${{input:{}}}", vscode["inputs"][0]["id"].as_str().unwrap())
+        );
         assert_eq!(vscode["inputs"][0]["password"], true);
     }
 

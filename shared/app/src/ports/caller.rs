@@ -1,9 +1,14 @@
 //! On whose behalf a server is called.
 
+mod relayed;
+
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use pudu_domain::ThreadKey;
 use secrecy::SecretString;
+
+pub use relayed::{Relayed, ServerError};
 
 /// The user and the thread of a call, and what the request itself brought.
 #[derive(Debug, Clone)]
@@ -12,6 +17,8 @@ pub struct Caller {
     pub thread: ThreadKey,
     /// Where `headers_from_context` takes its values from.
     pub secrets: RequestSecrets,
+    /// What a caller that speaks MCP itself says beside that.
+    pub relayed: Option<Arc<Relayed>>,
 }
 
 /// The secrets of one request (reference 5.6, 5.9). They live as long as the request: never stored, never shown.
@@ -26,11 +33,11 @@ pub enum RequestSecrets {
 impl Caller {
     /// A caller whose request brought no secrets.
     pub const fn of(thread: ThreadKey) -> Self {
-        Self { thread, secrets: RequestSecrets::Given(BTreeMap::new()) }
+        Self { thread, secrets: RequestSecrets::Given(BTreeMap::new()), relayed: None }
     }
 
     /// A worker, for the owner of a task.
     pub const fn background(thread: ThreadKey) -> Self {
-        Self { thread, secrets: RequestSecrets::Background }
+        Self { thread, secrets: RequestSecrets::Background, relayed: None }
     }
 }

@@ -7,7 +7,9 @@ use async_trait::async_trait;
 use futures_util::FutureExt;
 use http::HeaderMap;
 use http::header::AUTHORIZATION;
-use pudu_app::ports::{CallError, CallFault, Caller, TaskProtocol, TaskReply, TaskRequest, ToolCall};
+use pudu_app::ports::{
+    CallError, CallFault, Caller, Relayed, ServerError, TaskProtocol, TaskReply, TaskRequest, ToolCall,
+};
 use pudu_config::{Headers, Server};
 use serde_json::{Map, Value};
 use tokio::time::{Instant, timeout_at};
@@ -75,6 +77,7 @@ impl End for Sending<'_> {
                 };
                 let core = self.tasks == Some(TaskProtocol::Core);
                 let tasks = self.tasks == Some(TaskProtocol::Extension) || !of_call;
+                let relayed = request.caller.relayed.clone().filter(|_| of_call);
                 let mut params = params(of_call, request.tool, request.arguments);
                 let job = self.client.converse(target, self.until, &sent, target.calling, |link, _| {
                     async move {
@@ -83,7 +86,10 @@ impl End for Sending<'_> {
                         if core && !link.is_stateless() {
                             ask_for_task(&mut params);
                         }
-                        link.request(method, params, Beside { headers, tasks }).await
+                        if let Some(relayed) = &relayed {
+                            add(&mut params, relayed, link.is_stateless());
+                        }
+                        link.request(method, params, Beside { headers, tasks, relayed }).await
                     }
                     .boxed()
                 });
@@ -106,6 +112,10 @@ impl End for Sending<'_> {
                 if core {
                     ask_for_task(&mut params);
                 }
+                let relayed = request.caller.relayed.clone().filter(|_| of_call);
+                if let Some(relayed) = &relayed {
+                    add(&mut params, relayed, false);
+                }
                 let errand = Errand {
                     thread: &request.caller.thread,
                     strict,
@@ -116,6 +126,7 @@ impl End for Sending<'_> {
                         headers: pipe::Headers::of(&request.headers),
                         sent: Arc::clone(&sent),
                         params,
+                        relayed,
                     },
                 };
                 stdio.call(recipe.as_ref().clone(), errand).await
@@ -123,6 +134,12 @@ impl End for Sending<'_> {
         };
         let begun = sent.load(Ordering::Acquire);
         self.heard.note(&answer, begun);
+        if let (Some(relayed), Err(failure), Some(code)) =
+            (&request.caller.relayed, &answer, self.heard.code())
+        {
+            let required = failure.required.as_deref().cloned();
+            drop(relayed.error.set(ServerError { code, required }));
+        }
         self.sent.fetch_or(begun, Ordering::AcqRel);
         answer.map_err(|failure| way.error(&if begun { failure } else { failure.before_sending() }))
     }
@@ -140,6 +157,19 @@ fn params(of_call: bool, tool: String, arguments: Map<String, Value>) -> Map<Str
         ("name".to_owned(), Value::String(tool)),
         ("arguments".to_owned(), Value::Object(arguments)),
     ])
+}
+
+/// Adds what the caller says beside tool and arguments. What older servers do not know stays here.
+fn add(params: &mut Map<String, Value>, relayed: &Relayed, stateless: bool) {
+    if stateless {
+        let more = relayed
+            .params
+            .iter()
+            .filter(|(name, _)| !matches!(name.as_str(), "name" | "arguments" | "_meta"));
+        params.extend(more.map(|(name, value)| (name.clone(), value.clone())));
+    } else if !relayed.meta.is_empty() {
+        params.insert("_meta".to_owned(), Value::Object(relayed.meta.clone()));
+    }
 }
 
 /// Asks for a core task. How long the server keeps it is left to the server, which knows what it can promise.

@@ -94,13 +94,13 @@ impl<'a> Link<'a> {
         let Client { wire, ids, eras, .. } = self.client;
         match &mut self.way {
             Way::Session(session) => {
-                let answer = session.request(method, params.clone()).await;
+                let answer = session.request(method, params.clone(), beside.relayed.clone()).await;
                 if !session.is_expired() {
                     return answer;
                 }
                 self.sent.store(false, Ordering::Release);
                 **session = Session::open(wire, self.target, Arc::clone(&self.sent)).await?;
-                session.request(method, params).await
+                session.request(method, params, beside.relayed).await
             }
             Way::Stateless(_) => {
                 self.sent.store(true, Ordering::Release);

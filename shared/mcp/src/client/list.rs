@@ -54,7 +54,7 @@ impl Asked for Link<'_> {
 #[async_trait]
 impl Asked for Session {
     async fn ask(&mut self, method: &'static str, params: Map<String, Value>) -> Result<Value, Failure> {
-        self.request(method, params).await
+        self.request(method, params, None).await
     }
 
     fn has_headers(&self) -> bool {

@@ -1,12 +1,13 @@
 //! A [`Pipe`] as the SDK's transport.
 
 use std::borrow::Cow;
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::future::Future;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use futures_util::StreamExt;
+use pudu_app::ports::Relayed;
 use rmcp::model::{ClientJsonRpcMessage, ClientNotification, ClientRequest, ServerJsonRpcMessage};
 use rmcp::service::RoleClient;
 use rmcp::transport::Transport;
@@ -16,7 +17,7 @@ use serde_json::{Map, Value};
 use super::desk::{By, Desk, Sorted};
 use super::{Headers, Pipe, Sent};
 use crate::session::handshake;
-use crate::wire::{Failure, MAX_ANSWER_BYTES};
+use crate::wire::{Failure, MAX_ANSWER_BYTES, told};
 
 /// How many messages that are passed over are logged one by one; a peer that writes its diary into the stream would fill
 /// the log otherwise.
@@ -31,6 +32,8 @@ pub(crate) struct Carrier {
     skipped: usize,
     /// Whether a request of ours has left.
     asked: bool,
+    /// Who hears of progress, by the token that the server was given.
+    heard: HashMap<String, Arc<Relayed>>,
 }
 
 /// A message ready to be sent.
@@ -41,7 +44,14 @@ struct Outgoing {
 
 impl Carrier {
     pub(super) fn new(pipe: Pipe) -> Self {
-        Self { pipe, desk: Desk::default(), ready: VecDeque::new(), skipped: 0, asked: false }
+        Self {
+            pipe,
+            desk: Desk::default(),
+            ready: VecDeque::new(),
+            skipped: 0,
+            asked: false,
+            heard: HashMap::new(),
+        }
     }
 
     fn outgoing(&mut self, message: &ClientJsonRpcMessage) -> Result<Outgoing, Failure> {
@@ -54,7 +64,14 @@ impl Carrier {
                 let by = match &request.request {
                     ClientRequest::CustomRequest(ours) => {
                         sent = ours.extensions.get::<Sent>().cloned();
-                        complete_meta(&mut raw, ours.extensions.get::<Headers>());
+                        let relayed = sent.as_ref().and_then(|sent| sent.relayed.as_ref());
+                        let relayed = relayed.filter(|relayed| relayed.hears_progress());
+                        let token =
+                            complete_meta(&mut raw, ours.extensions.get::<Headers>(), relayed.is_some());
+                        if let (Some(relayed), Some(token)) = (relayed, token) {
+                            self.heard.retain(|_, relayed| relayed.is_heard());
+                            self.heard.insert(token.to_string(), Arc::clone(relayed));
+                        }
                         self.asked = true;
                         By::Us
                     }
@@ -83,6 +100,11 @@ impl Carrier {
                 && let Some(found) = message.get("result").and_then(handshake)
             {
                 drop(self.pipe.capabilities.set(found));
+            }
+            if let Some(relayed) =
+                message.pointer("/params/progressToken").and_then(|token| self.heard.get(&token.to_string()))
+            {
+                told(Some(relayed), &message);
             }
             match self.desk.sort(&self.pipe.peer.redactor, message) {
                 Sorted::Pass(message) => return Some(*message),
@@ -132,8 +154,8 @@ impl Transport<RoleClient> for Carrier {
         let outlet = Arc::clone(&self.pipe.outlet);
         async move {
             let Outgoing { bytes, sent } = outgoing?;
-            if let Some(Sent(sent)) = sent {
-                sent.store(true, Ordering::Release);
+            if let Some(Sent { flag, .. }) = sent {
+                flag.store(true, Ordering::Release);
             }
             outlet.send(bytes).await
         }
@@ -168,14 +190,15 @@ impl Transport<RoleClient> for Carrier {
 }
 
 /// `_meta` of a request of ours: without the token for progress that nobody listens to, with the headers, and absent when
-/// nothing is left in it.
-fn complete_meta(raw: &mut Value, headers: Option<&Headers>) {
-    let Some(params) = raw.get_mut("params").and_then(Value::as_object_mut) else { return };
+/// nothing is left in it. Returns the token if somebody does.
+fn complete_meta(raw: &mut Value, headers: Option<&Headers>, heard: bool) -> Option<Value> {
+    let params = raw.get_mut("params").and_then(Value::as_object_mut)?;
     let mut meta = match params.remove("_meta") {
         Some(Value::Object(meta)) => meta,
         _ => Map::new(),
     };
-    meta.remove("progressToken");
+    let token =
+        if heard { meta.get("progressToken").cloned() } else { meta.remove("progressToken").and(None) };
     if let Some(Headers(headers)) = headers.filter(|headers| !headers.0.is_empty()) {
         let texts = headers.iter().map(|(name, value)| (name.clone(), value.expose_secret().into()));
         meta.insert("headers".to_owned(), Value::Object(texts.collect()));
@@ -183,4 +206,5 @@ fn complete_meta(raw: &mut Value, headers: Option<&Headers>) {
     if !meta.is_empty() {
         params.insert("_meta".to_owned(), Value::Object(meta));
     }
+    token
 }

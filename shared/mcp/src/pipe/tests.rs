@@ -104,7 +104,13 @@ async fn opened() -> (Session, Far) {
 fn ask(headers: &[(&str, &str)]) -> Ask {
     let headers = headers.iter().map(|(name, value)| ((*name).to_owned(), SecretString::from(*value)));
     let params = Map::from_iter([("name".to_owned(), json!("echo"))]);
-    Ask { method: "tools/call", params, headers: Headers(headers.collect()), sent: Arc::default() }
+    Ask {
+        method: "tools/call",
+        params,
+        headers: Headers(headers.collect()),
+        sent: Arc::default(),
+        relayed: None,
+    }
 }
 
 async fn call(session: &Session) -> Result<Value, Failure> {

@@ -19,7 +19,7 @@ use sse_stream::Sse;
 
 use super::{Ledger, seal};
 use crate::target::Target;
-use crate::wire::{Answered, Body, Events, Failure, Wire, answer_to};
+use crate::wire::{Answered, Body, Events, Failure, Wire, answer_to, told};
 
 const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 
@@ -130,7 +130,7 @@ impl Door {
         let typed = || Failure::not_mcp(&self.target, "answered with a message that is not MCP");
         match answer_to(&self.target, &plain(&id), message)? {
             Answered::Error(failure) => Err(failure),
-            Answered::Not => Err(typed()),
+            Answered::Not(_) => Err(typed()),
             Answered::Result(result) if raw => {
                 let kept = ServerResult::CustomResult(CustomResult::new(seal::wrap(result)));
                 Ok(ServerJsonRpcMessage::response(kept, id))
@@ -173,7 +173,13 @@ impl Door {
             },
         };
         let failure = match (answer_to(&self.target, &id, message), answers) {
-            (Ok(Answered::Not), _) => return event,
+            (Ok(Answered::Not(message)), answers) => {
+                // The session has no other call: what comes now is about it.
+                if !matches!(answers, Answers::Sdk(_)) {
+                    told(self.ledger.relayed.get().map(Arc::as_ref), &message);
+                }
+                return event;
+            }
             (Ok(Answered::Result(result)), Answers::Sdk(_)) => {
                 self.ledger.heard(&result);
                 return event;

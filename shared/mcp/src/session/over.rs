@@ -54,7 +54,7 @@ impl Session {
     ) -> Option<Result<Value, Failure>> {
         let mut stop = std::pin::pin!(stop);
         let mut request = CustomRequest::new(ask.method, Some(Value::Object(ask.params)));
-        request.extensions.insert(Sent(ask.sent));
+        request.extensions.insert(Sent { flag: ask.sent, relayed: ask.relayed });
         request.extensions.insert(ask.headers);
         let request = ClientRequest::CustomRequest(request);
         let started = self.service.send_request_with_option(request, PeerRequestOptions::no_options());

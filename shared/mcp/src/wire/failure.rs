@@ -26,11 +26,14 @@ pub(crate) struct Failure {
     pub(crate) code: Option<i64>,
     /// The server refused the revision of the request, and lists 2026-07-28 among those that it speaks.
     pub(crate) speaks_newest: bool,
+    /// The server refused the request for what its client did not declare: what it requires.
+    pub(crate) required: Option<Box<Value>>,
 }
 
 impl Failure {
     pub(crate) fn new(fault: CallFault, message: impl Into<String>) -> Self {
-        Self { fault, message: message.into(), status: None, code: None, speaks_newest: false }
+        let message = message.into();
+        Self { fault, message, status: None, code: None, speaks_newest: false, required: None }
     }
 
     /// The egress rule refuses the address: nothing was sent.
@@ -122,7 +125,15 @@ impl Failure {
         };
         let speaks_newest =
             code == Some(ErrorCode::UNSUPPORTED_PROTOCOL_VERSION.0.into()) && lists_newest(error);
-        Self { status, code, speaks_newest, ..Self::new(fault, format!("{}{what}: {said}", verb(fault))) }
+        let missing = code == Some(ErrorCode::MISSING_REQUIRED_CLIENT_CAPABILITY.0.into());
+        let required = error.pointer("/data/requiredCapabilities").filter(|_| missing).cloned().map(Box::new);
+        Self {
+            status,
+            code,
+            speaks_newest,
+            required,
+            ..Self::new(fault, format!("{}{what}: {said}", verb(fault)))
+        }
     }
 
     /// Whether a request in a session was answered that there is no such session: a 404 without an error, or with one that

@@ -11,7 +11,7 @@
 //! | other 3xx | not read | `Refused` |
 //! | other 4xx | none | `Refused` |
 //! | 404 | -32000, -32001 | `Refused`: the session is not known |
-//! | any other, or an event | -32700, -32600, -32601, -32602, -32020, -32022 | `Refused` |
+//! | any other, or an event | -32700, -32600, -32601, -32602, -32020, -32021, -32022 | `Refused` |
 //! | any other, or an event | any other code, no number, or broken off | `Broken` |
 //!
 //! 303 tells where to read what the request has done. -32001 alone is no session that is not known: some SDKs use it for
@@ -21,12 +21,13 @@ use pudu_app::ports::CallFault;
 use rmcp::model::ErrorCode;
 
 /// The errors by which a server says that it did not begin: it could not read the request, or did not take it.
-const NOT_BEGUN: [ErrorCode; 6] = [
+const NOT_BEGUN: [ErrorCode; 7] = [
     ErrorCode::PARSE_ERROR,
     ErrorCode::INVALID_REQUEST,
     ErrorCode::METHOD_NOT_FOUND,
     ErrorCode::INVALID_PARAMS,
     ErrorCode::HEADER_MISMATCH,
+    ErrorCode::MISSING_REQUIRED_CLIENT_CAPABILITY,
     ErrorCode::UNSUPPORTED_PROTOCOL_VERSION,
 ];
 

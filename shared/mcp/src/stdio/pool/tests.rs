@@ -192,7 +192,7 @@ fn recipe(argument: &str) -> Recipe {
 
 fn ask(tool: &str) -> Ask {
     let params = Map::from_iter([("name".to_owned(), json!(tool))]);
-    Ask { method: "tools/call", params, headers: Headers::default(), sent: Arc::default() }
+    Ask { method: "tools/call", params, headers: Headers::default(), sent: Arc::default(), relayed: None }
 }
 
 #[tokio::test(start_paused = true)]
