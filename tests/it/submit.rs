@@ -6,6 +6,7 @@ mod repeated;
 mod tasks;
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use acceptance::ports::wired;
@@ -38,6 +39,8 @@ impl Desk {
             wired(clock, &table, &server, &Gate::new("seed", Arc::new(clock), Trace::hashed(), Open));
         let document = Document::parse(fixture::config()).unwrap();
         assert!(seeding.configs.seed(document).await.unwrap());
+        let beacons = table.store(Arc::new(clock), Gate::open());
+        fixture::a_poller_was_here(&beacons, clock.now()).await.unwrap();
         let gate = Gate::new("gateway", Arc::new(clock), Trace::hashed(), script);
         let wiring = wired(clock, &table, &server, &gate);
         Self { clock, table, server, wiring }
@@ -114,6 +117,32 @@ async fn a_submission_is_tracked_and_first_polled_after_the_pause() {
         Some((Lane::Poll, started + Duration::from_secs(5)))
     );
     assert_eq!(row.spec.remote.as_ref().map(pudu_domain::RemoteTaskId::as_str), Some("remote-0"));
+}
+
+/// The write stands although its answer was lost for good: nothing was sent, so nothing may be said to be unknown later.
+#[tokio::test(start_paused = true)]
+async fn an_intent_whose_write_failed_although_it_stands_is_taken_back() {
+    for terms in [Terms::default(), with_key("k")] {
+        let lost = Arc::new(AtomicBool::new(true));
+        let loses = Arc::clone(&lost);
+        let script = move |call: Call<'_>| {
+            let loses = call.op == "tasks.commit" && loses.load(Ordering::SeqCst);
+            if loses { Fate::LoseAnswer } else { Fate::Pass }
+        };
+        let desk = Desk::new(long(), script).await;
+        assert!(matches!(
+            desk.submit_on(terms.clone(), json!({"title": "x"})).await,
+            Err(InvokeError::Store(_))
+        ));
+        assert!(desk.server.tasks().is_empty() && desk.table.tasks().is_empty(), "{:#?}", desk.table.tasks());
+        lost.store(false, Ordering::SeqCst);
+        desk.recover().await;
+        assert!(desk.table.notes().is_empty(), "the thread is told of nothing");
+        assert!(
+            desk.submit_on(terms, json!({"title": "x"})).await.is_ok(),
+            "and may ask again, with the same key"
+        );
+    }
 }
 
 #[tokio::test(start_paused = true)]

@@ -52,8 +52,9 @@ async fn a_lost_answer_of_the_intents_commit_is_not_taken_for_somebody_elses_key
         if !always {
             assert!(matches!(first, Ok(Invoked::Submitted(_))), "{first:?}");
         }
-        assert_eq!(desk.table.tasks().len(), 1);
-        assert!(desk.server.tasks().len() <= 1);
+        // Nothing was sent for an intent of which nothing was ever heard, so it does not stay.
+        let kept = usize::from(!always);
+        assert_eq!((desk.table.tasks().len(), desk.server.tasks().len()), (kept, kept));
     }
 }
 

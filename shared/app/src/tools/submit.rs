@@ -10,6 +10,7 @@ use serde_json::{Map, Value};
 use std::time::Duration;
 
 use super::{InvokeError, Invoked, Terms, Tools, storable};
+use crate::chain::Chain;
 use crate::drivers::ORDINARY_TOOLS;
 use crate::ports::{
     Caller, Cancelled, Committed, DriverError, StoreError, Submission, SubmitError, Submits,
@@ -131,7 +132,8 @@ impl Tools {
         log_unrecorded(self.settle.held(attempt.task, &attempt.spec, Command::RecordAnswered).await);
     }
 
-    /// Writes the intent down, or finds the submission that this one repeats. Nothing has been sent when this fails.
+    /// Writes the intent down, or finds the submission that this one repeats. Nothing has been sent when this fails; an intent whose
+    /// write failed may stand all the same, and is taken back: recovery would say that its outcome is not known.
     async fn write_intent(&self, intent: Intent, until: Timestamp) -> Result<Written, InvokeError> {
         let request = intent.repeatable.as_ref().map(|repeatable| repeatable.request.clone());
         let lease = Lease { owner: self.random.owner(&self.worker), until };
@@ -139,7 +141,13 @@ impl Tools {
         let spec = change.spec.clone();
         let mut outcome = Committed::Lost;
         for _ in 0..RECORDINGS {
-            outcome = self.settle.tasks.commit(&change).await?;
+            outcome = match self.settle.tasks.commit(&change).await {
+                Ok(outcome) => outcome,
+                Err(error) => {
+                    self.take_back(change.task, spec).await;
+                    return Err(error.into());
+                }
+            };
             match (&outcome, &spec) {
                 (Committed::Done, Some(spec)) => {
                     return Ok(Written::Intent(Box::new((change.task, spec.clone()))));
@@ -160,6 +168,15 @@ impl Tools {
             operation: "writing the intent",
             source: format!("the write ended as {outcome:?}").into(),
         }))
+    }
+
+    /// Erases an intent of which nothing was sent, if it is there. Tried once: what fails now has just failed.
+    async fn take_back(&self, task: Task, spec: Option<TaskSpec>) {
+        let Some(spec) = spec else { return };
+        let id = task.key.id.clone();
+        if let Err(error) = self.settle.held(task, &spec, Command::RecordAnswered).await {
+            tracing::warn!(task.id = %id, error = %Chain(&error), "an intent of which nothing was sent may stand; recovery will end it as if that were not known");
+        }
     }
 
     /// The task of an earlier submission with the same key, as it is now: an intent too, if it will be a task. None when it has

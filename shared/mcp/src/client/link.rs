@@ -10,6 +10,7 @@ use tokio::time::timeout;
 
 use super::Client;
 use super::era::Recalled;
+use super::list::Unsaid;
 use crate::session::{self, Session};
 use crate::sse;
 use crate::stateless::{self, Beside, Probe};
@@ -63,8 +64,8 @@ impl<'a> Link<'a> {
 
     /// What the peer says that it can do. One that will not say it is taken to have nothing out of the ordinary: its tools can
     /// be listed and called all the same.
-    pub(super) async fn capabilities(&mut self) -> Option<Value> {
-        match &mut self.way {
+    pub(super) async fn capabilities(&mut self) -> Result<Option<Value>, Unsaid> {
+        Ok(match &mut self.way {
             Way::Session(session) => session.capabilities(),
             Way::Stateless(found @ Some(_)) => found.take(),
             Way::Stateless(None) => match probe(self.client, self.target, self.patience).await {
@@ -75,12 +76,12 @@ impl<'a> Link<'a> {
                     tracing::warn!(
                         server,
                         error,
-                        "a server did not say what it can do; its calls do not become tasks"
+                        "a server did not say what it can do; until it is asked again its calls do not become tasks"
                     );
-                    None
+                    return Err(Unsaid);
                 }
             },
-        }
+        })
     }
 
     /// Sends one request and returns its result unchanged. `beside` is only for the newest revision. It is sent a second

@@ -21,6 +21,12 @@ pub(super) const MAX_PAGES: usize = 1000;
 pub(super) const MAX_TOOLS: usize = 10_000;
 /// Most bytes of their definitions together: each page has a bound, and a thousand of them would fill any memory.
 pub(super) const MAX_BYTES: usize = 2 * MAX_ANSWER_BYTES;
+/// How long a list is taken as it is whose server did not say what it can do.
+const UNSAID_FOR: Duration = Duration::from_secs(15);
+
+/// The server was asked what it can do, and did not say.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Unsaid;
 
 /// An open conversation, of any transport.
 #[async_trait]
@@ -32,7 +38,7 @@ pub(super) trait Asked: Send {
     fn has_headers(&self) -> bool;
 
     /// As what calls may become tasks, by what the server says that it can do.
-    async fn tasks(&mut self) -> Option<TaskProtocol>;
+    async fn tasks(&mut self) -> Result<Option<TaskProtocol>, Unsaid>;
 }
 
 #[async_trait]
@@ -41,9 +47,10 @@ impl Asked for Link<'_> {
         self.request(method, params, Beside::default()).await
     }
 
-    async fn tasks(&mut self) -> Option<TaskProtocol> {
+    async fn tasks(&mut self) -> Result<Option<TaskProtocol>, Unsaid> {
         let found = self.capabilities().await?;
-        if self.is_stateless() { extension(&found) } else { core(&found) }
+        let protocol = if self.is_stateless() { extension } else { core };
+        Ok(found.as_ref().and_then(protocol))
     }
 
     fn has_headers(&self) -> bool {
@@ -61,8 +68,8 @@ impl Asked for Session {
         false
     }
 
-    async fn tasks(&mut self) -> Option<TaskProtocol> {
-        core(&self.capabilities()?)
+    async fn tasks(&mut self) -> Result<Option<TaskProtocol>, Unsaid> {
+        Ok(self.capabilities().as_ref().and_then(core))
     }
 }
 
@@ -87,8 +94,10 @@ pub(super) async fn all(
     let mut tools = Vec::new();
     let mut bytes = 0;
     let mut left_out = LeftOut { server, problems: BTreeMap::new() };
-    let mut ttl = None;
-    let tasks = asked.tasks().await;
+    let said = asked.tasks().await;
+    // What is kept with the list holds as long as the list: a moment's trouble must not cost minutes without tasks.
+    let mut ttl = said.is_err().then_some(UNSAID_FOR);
+    let tasks = said.unwrap_or_default();
     let mut seen = HashSet::new();
     let mut params = Map::new();
     for _ in 0..MAX_PAGES {

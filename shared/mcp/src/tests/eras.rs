@@ -1,5 +1,8 @@
 //! Each revision that the SDK's server side speaks, and what a call costs in each.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use axum::http::StatusCode;
 use axum::response::IntoResponse;
 use rmcp::model::ProtocolVersion as V;
@@ -97,6 +100,33 @@ async fn a_request_about_a_task_is_routed_by_its_id() {
         said @ TaskReply::Said(_) => panic!("{said:?}"),
     }
     assert_eq!(host.count("server/discover"), 1, "an unknown task is no sign of another era");
+}
+
+/// A moment's trouble with `server/discover` costs a moment without tasks, not as long as a list holds.
+#[tokio::test]
+async fn a_list_whose_server_did_not_say_what_it_can_do_holds_for_a_moment() {
+    let asked = Arc::new(AtomicUsize::new(0));
+    let host = Host::scripted(move |seen| {
+        let asked = Arc::clone(&asked);
+        async move {
+            if seen.what() == "tools/list" {
+                return result(&seen.message, json!({"tools": [], "ttlMs": 600_000}));
+            }
+            if asked.fetch_add(1, Ordering::SeqCst) == 1 {
+                return StatusCode::INTERNAL_SERVER_ERROR.into_response();
+            }
+            let capabilities = json!({"extensions": {"io.modelcontextprotocol/tasks": {}}});
+            result(&seen.message, json!({"supportedVersions": ["2026-07-28"], "capabilities": capabilities}))
+        }
+    })
+    .await;
+    let (client, server) = (client(), http(&host.url));
+    let mut lists = Vec::new();
+    for _ in 0..3 {
+        let list = client.list_tools(&server, LONG).await.expect("a list");
+        lists.push((list.tasks.is_some(), list.ttl.map(|ttl| ttl.as_secs())));
+    }
+    assert_eq!(lists, [(true, Some(600)), (false, Some(15)), (true, Some(600))]);
 }
 
 #[tokio::test]
