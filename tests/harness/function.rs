@@ -115,6 +115,11 @@ impl Function {
         (answer["statusCode"].as_u64().unwrap(), body)
     }
 
+    /// Sends a Function URL's event for an HTTP request without a body; the answer as it left the function.
+    pub async fn answer(&mut self, method: &str, path: &str, timeout: Duration) -> Value {
+        self.invoke(url_event(method, path, None), timeout).await
+    }
+
     /// Waits until it has ended by itself.
     pub async fn ended(&mut self, within: Duration) -> ExitStatus {
         let ended = tokio::time::timeout(within, self.process.wait()).await;

@@ -25,6 +25,9 @@ use tokio::task::JoinSet;
 /// Largest answer that the platform takes, in bytes.
 const MAX_ANSWER: usize = 6 * 1024 * 1024;
 
+/// What stands between the head and the body of an answer that is streamed.
+const BREAK: [u8; 8] = [0; 8];
+
 /// What a process made of an event.
 pub(crate) enum Outcome {
     /// It answered.
@@ -125,7 +128,19 @@ async fn answered(State(shared): State<Arc<Shared>>, Path(id): Path<String>, bod
     if body.len() > MAX_ANSWER {
         return StatusCode::PAYLOAD_TOO_LARGE;
     }
-    tell(&shared, id, Outcome::Answered(serde_json::from_slice(&body).unwrap())).await
+    tell(&shared, id, Outcome::Answered(read(&body))).await
+}
+
+/// An answer. One that was streamed is the head, as JSON, then [`BREAK`], then the body: it is given back as if it had come whole.
+fn read(answer: &[u8]) -> Value {
+    let Some(at) = answer.windows(BREAK.len()).position(|bytes| bytes == BREAK) else {
+        return serde_json::from_slice(answer).unwrap();
+    };
+    let (head, body) = answer.split_at(at);
+    let mut read: Value = serde_json::from_slice(head).unwrap();
+    read["body"] = String::from_utf8(body[BREAK.len()..].to_vec()).unwrap().into();
+    read["streamed"] = true.into();
+    read
 }
 
 async fn failed(State(shared): State<Arc<Shared>>, Path(id): Path<String>, body: Bytes) -> StatusCode {

@@ -12,9 +12,11 @@ use pudu::engine::Engine;
 use pudu::house::{House, Plan, limits};
 use pudu::workers::tick;
 use pudu_app::limits::Limits;
+use pudu_app::ports::Clock;
 use pudu_app::worker::Report;
 use pudu_compose::Launcher;
 use pudu_config::{Document, NoSecrets};
+use pudu_testkit::fixture;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -104,6 +106,8 @@ impl World {
         let client = Engine::open(&folder.path().join("table")).unwrap().client();
         let house = house(client.clone(), &folder, clock.clone(), no_auth);
         house.create_table().await.unwrap();
+        // Else nobody could be asked to cancel anything before the first tick.
+        fixture::a_poller_was_here(&*house.table, clock.now()).await.unwrap();
         let gateway = house.gateway();
         Self { clock, example, gateway, house, client, folder, no_auth }
     }

@@ -129,6 +129,29 @@ async fn the_functions_do_the_whole_job() {
     }
 }
 
+/// The same binary with the other mind: an answer leaves as it is made, and a stream ends before the function's time is over.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_stream_leaves_the_gateway_as_it_is_made_and_ends_in_time() {
+    let cloud = Cloud::new().await;
+    let streams = [(settings::ANSWERS, "stream".to_owned()), (settings::STREAM_SECONDS, "10".to_owned())];
+    let environment = [cloud.table_and_key(), streams.to_vec()].concat();
+    let mut gateway = cloud.start(GATEWAY, environment).await;
+    let answer = gateway.answer("GET", "/api/threads/t1/mcp-tasks/stream", Duration::from_secs(60)).await;
+    assert_eq!((&answer["statusCode"], &answer["streamed"]), (&json!(200), &json!(true)), "{answer}");
+    assert_eq!(answer["headers"]["content-type"], "text/event-stream", "{answer}");
+    let body = answer["body"].as_str().unwrap();
+    assert!(body.starts_with("retry: 1000\n\n") && body.contains("id: "), "{body}");
+    // Any other answer leaves by it as well.
+    let answer = gateway.answer("GET", "/healthz", Duration::from_secs(60)).await;
+    assert_eq!(answer["statusCode"], 200, "{answer}");
+    assert!(answer["body"].as_str().unwrap().contains("config_revision"), "{answer}");
+
+    let mut whole = cloud.start(GATEWAY, cloud.table_and_key()).await;
+    let answer = whole.answer("GET", "/api/threads/t1/mcp-tasks/stream", Duration::from_secs(60)).await;
+    assert_eq!((&answer["statusCode"], &answer["streamed"]), (&json!(200), &Value::Null), "{answer}");
+    assert!(answer["body"].as_str().unwrap().starts_with("retry: 5000\n\n"), "{answer}");
+}
+
 /// Both functions that call servers read `$VAR` from the parameter store, and only there, and only what the config names.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_variable_is_the_parameter_of_its_name_and_never_the_functions_environment() {

@@ -18,6 +18,7 @@ mod conformance;
 mod contract;
 mod corpora;
 mod deletion;
+mod follow;
 mod http;
 mod kms;
 mod lambda;

@@ -15,7 +15,7 @@
 //! - AI-12: No function reads an environment variable of ours that `settings::NAMES` does not have, and the template sets no
 //!   other.
 //! - AI-13: The table has no second shape: keys, index, projection and TTL of the template are those of `pudu_dynamo::schema`.
-//! - AI-14: There is no door but the Function URL, and every route behind it needs a credential but `/healthz` and the contract.
+//! - AI-14: There is no door but the gateway's two Function URLs, and every route behind them needs a credential but `/healthz` and the contract.
 //! - AI-15: No store port lacks an adapter file of the same name.
 //! - AI-16: No library has `anyhow`: it appears in compositions and tests.
 //! - AI-17: No crate has lints of its own: each takes the workspace's.

@@ -2,6 +2,8 @@
 //!
 //! On the embedded engine only: what the second one says of capacity is not what DynamoDB bills.
 
+mod follow;
+
 use std::sync::Arc;
 use std::time::Duration;
 

@@ -1,6 +1,7 @@
 //! Wake-ups: whoever makes something due wakes the function that works on it, unless it is awake; and a wake-up that comes
 //! twice, late or never changes nothing but the time.
 
+mod attended;
 mod functions;
 mod shifts;
 
@@ -44,6 +45,7 @@ impl Bench {
             Self { clock, table, server, waker: FakeWaker::default(), gate, processes: AtomicU64::new(1) };
         let servers = fixture::config().pointer("/mcpServers").cloned().unwrap();
         bench.wiring().configs.put(&json!({ "mcp_servers": servers }), None).await.unwrap();
+        fixture::a_poller_was_here(&*bench.beacons(), clock.now()).await.unwrap();
         bench
     }
 

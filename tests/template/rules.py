@@ -11,10 +11,16 @@ from typing import Any
 
 Template = dict[str, Any]
 
-FUNCTIONS = {"Gateway": 60, "TaskPoller": 180, "Notifier": 60}
+FUNCTIONS = {"Gateway": 60, "GatewayStreams": 900, "TaskPoller": 180, "Notifier": 60}
 """Every function and its time limit in seconds."""
 
 SCHEDULED = {"TaskPoller", "Notifier"}
+
+URLS = {"Gateway": "BUFFERED", "GatewayStreams": "RESPONSE_STREAM"}
+"""Every door, and how answers leave by it."""
+
+LOGS = {"GatewayStreams": "GatewayLogs"}
+"""Where a function logs that has no log group of its own."""
 
 PARAMETERS = "${ParameterPrefix}/${AWS::StackName}"
 """The prefix under which `$VAR` is read: one per stack."""
@@ -27,7 +33,7 @@ OF_SERVERS = {
 }
 """What a function is told that calls servers."""
 
-WAKES = {"Gateway": {"TaskPoller", "Notifier"}, "TaskPoller": {"Notifier"}, "Notifier": set()}
+WAKES = {"Gateway": {"TaskPoller", "Notifier"}, "GatewayStreams": {"TaskPoller", "Notifier"}, "TaskPoller": {"Notifier"}, "Notifier": set()}
 """Whom a function may invoke: whoever works on what it commits."""
 
 WAKE_VARIABLES = {"TaskPoller": "PUDU_POLLER_FUNCTION", "Notifier": "PUDU_NOTIFIER_FUNCTION"}
@@ -51,7 +57,11 @@ CLOSED = {"EgressAllow": "", "Stdio": "off"}
 """What a deployment opens only when somebody says so."""
 
 ENVIRONMENT = {
-    "Gateway": {"PUDU_TABLE", "PUDU_LOG", *NUMBERS, *OF_SERVERS, *WAKE_VARIABLES.values()},
+    "Gateway": {"PUDU_TABLE", "PUDU_LOG", "PUDU_STDIO_COMMAND_ALLOWLIST", *NUMBERS, *OF_SERVERS, *WAKE_VARIABLES.values()},
+    "GatewayStreams": {
+        "PUDU_TABLE", "PUDU_LOG", "PUDU_STDIO_COMMAND_ALLOWLIST", "PUDU_ANSWERS", "PUDU_STREAM_SECONDS",
+        *NUMBERS, *OF_SERVERS, *WAKE_VARIABLES.values(),
+    },
     "TaskPoller": {"PUDU_TABLE", "PUDU_LOG", "PUDU_LEASE_SECONDS", *NUMBERS, *OF_SERVERS, WAKE_VARIABLES["Notifier"]},
     "Notifier": {"PUDU_TABLE", "PUDU_LOG", "PUDU_LEASE_SECONDS", *NUMBERS},
 }
@@ -63,6 +73,8 @@ ROW_ACTIONS = {
     # Config and events read and written, intents with their thread (an update), handles, payloads; lists by query. What
     # servers listed is deleted by a reset. The bodies of a thread's events are read together.
     "Gateway": {"BatchGetItem", "DeleteItem", "GetItem", "PutItem", "Query", "UpdateItem"},
+    # The same program.
+    "GatewayStreams": {"BatchGetItem", "DeleteItem", "GetItem", "PutItem", "Query", "UpdateItem"},
     # Claims (updates), commits, and the payload row that a commit may clear. It finds its work in the index; the
     # rows of a thread that is being deleted it lists.
     "TaskPoller": {"DeleteItem", "GetItem", "PutItem", "Query", "UpdateItem"},
@@ -155,22 +167,25 @@ def closed(template: Template) -> Iterator[str]:
 
 
 def only_door(template: Template) -> Iterator[str]:
-    """No door but the Function URL; who comes in by it is for Pudu to ask (a test walks every route)."""
+    """No door but the gateway's Function URLs; who comes in by it is for Pudu to ask (a test walks every route)."""
     urls = list(of_type(template, "AWS::Lambda::Url"))
     for name, properties in urls:
         if properties.get("AuthType") != "NONE":
             yield f"{name}: AuthType is {properties.get('AuthType')!r}; MCP clients cannot sign, so nobody could call it: NONE"
-        if target(properties.get("TargetFunctionArn")) != "Gateway":
+        opened = target(properties.get("TargetFunctionArn"))
+        if opened not in URLS:
             yield f"{name}: opens {properties.get('TargetFunctionArn')!r}; only the gateway has a door"
-    if len(urls) != 1:
-        yield f"there are {len(urls)} function URLs, not 1"
+        elif properties.get("InvokeMode") != URLS[opened]:
+            yield f"{name}: answers leave as {properties.get('InvokeMode')!r}, not {URLS[opened]!r}"
+    if len(urls) != len(URLS):
+        yield f"there are {len(urls)} function URLs, not {len(URLS)}"
     for name, resource in template["Resources"].items():
         if resource["Type"] in DOORS and not through_the_url(resource):
             yield f"{name}: a {resource['Type']} is another way in"
 
 
 def through_the_url(resource: dict[str, Any]) -> bool:
-    """Whether it is one of the two permissions by which everybody may call the gateway, by its URL alone."""
+    """Whether it is one of the two permissions by which everybody may call a gateway, by its URL alone."""
     properties = resource.get("Properties", {})
     by_url = {
         "lambda:InvokeFunctionUrl": properties.get("FunctionUrlAuthType") == "NONE",
@@ -178,7 +193,7 @@ def through_the_url(resource: dict[str, Any]) -> bool:
     }
     return (
         resource["Type"] == "AWS::Lambda::Permission"
-        and target(properties.get("FunctionName")) == "Gateway"
+        and target(properties.get("FunctionName")) in URLS
         and by_url.get(properties.get("Action"), False)
     )
 
@@ -287,7 +302,7 @@ def roles(template: Template) -> Iterator[str]:
 def wanted_grants(function: str) -> set[tuple[str, str]]:
     """Exactly what a function may do: (action, resource)."""
     wanted = {(f"dynamodb:{action}", "Table") for action in ROW_ACTIONS[function]}
-    wanted |= {(f"logs:{action}", f"{function}Logs") for action in ("CreateLogStream", "PutLogEvents")}
+    wanted |= {(f"logs:{action}", LOGS.get(function, f"{function}Logs")) for action in ("CreateLogStream", "PutLogEvents")}
     wanted |= {("lambda:InvokeFunction", woken) for woken in WAKES[function]}
     # Workers find there what is due, the gateway what waits for an operator.
     wanted.add(("dynamodb:Query", "Table/index/due"))

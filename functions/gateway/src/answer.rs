@@ -8,7 +8,7 @@ mod tool;
 
 pub(crate) use event::ThreadEvent;
 pub(crate) use operator::{CorruptRow, DeadLetter};
-pub(crate) use task::{Notified, TaskDetail, TaskRow};
+pub(crate) use task::{Notified, TaskChange, TaskDetail, TaskRow, TaskStatus};
 pub(crate) use tool::{Called, Found, Listing, ToolEntry};
 
 use jiff::Timestamp as Moment;

@@ -2,14 +2,19 @@
 
 use std::sync::Arc;
 
-use pudu_lambda::settings::Settings;
+use pudu_lambda::settings::{Answers, Settings};
 
 use crate::guard::{Access, Door};
 use crate::state::Gateway;
+use crate::streams::Streams;
 
 /// Builds the context from the settings; opens no connection and reads no row.
 pub async fn compose(settings: &Settings) -> Result<Gateway, lambda_http::Error> {
     let pudu_compose::Cloud { table, wiring } = pudu_compose::cloud(settings, "gateway").await?;
     let callers = Access::Callers(Arc::new(wiring.callers()));
-    Ok(Gateway::new(&wiring, table.clone(), table, Door::Anywhere, callers))
+    let streams = match settings.answers {
+        Answers::Buffered => Streams::that_end_at_once(),
+        Answers::Stream { lasting } => Streams::lasting(lasting),
+    };
+    Ok(Gateway { streams, ..Gateway::new(&wiring, table.clone(), table, Door::Anywhere, callers) })
 }

@@ -216,6 +216,7 @@ impl From<CancelError> for Failure {
         match error {
             CancelError::Store(error) => error.into(),
             CancelError::Busy => Self::new(StatusCode::CONFLICT, error.to_string()),
+            CancelError::Unattended { .. } => told(StatusCode::SERVICE_UNAVAILABLE, &error),
         }
     }
 }

@@ -2,17 +2,19 @@
 
 mod body;
 mod context;
+mod cursor;
 mod described;
 pub(crate) mod json;
 mod whole;
 
 use axum::extract::{FromRequestParts, Path, Query};
 use http::request::Parts;
-use pudu_domain::{IdempotencyKey, TaskId, ThreadId, ThreadKey};
+use pudu_domain::{IdempotencyKey, TaskId, ThreadId, ThreadKey, Timestamp};
 use serde::de::DeserializeOwned;
 
 pub(crate) use body::{Body, Raw, Shape};
 pub(crate) use context::{Context, Secrets};
+pub(crate) use cursor::{List, Paged, wrong as wrong_cursor};
 pub(crate) use whole::MAX_BODY;
 pub use whole::Patience;
 
@@ -101,6 +103,22 @@ impl FromRequestParts<Gateway> for Repeatable {
         // What is not visible ASCII reads as empty, which is no key either.
         let key = IdempotencyKey::parse(key.to_str().unwrap_or_default());
         key.map(|key| Self(Some(key))).map_err(|error| Failure::unprocessable(error.to_string()))
+    }
+}
+
+/// Where a stream is to go on: the header `Last-Event-ID`, by which a client says what it has heard.
+pub(crate) struct LastEventId(pub(crate) Option<Timestamp>);
+
+impl FromRequestParts<Gateway> for LastEventId {
+    type Rejection = Failure;
+
+    async fn from_request_parts(parts: &mut Parts, _: &Gateway) -> Result<Self, Failure> {
+        let given = parts.headers.get("last-event-id").filter(|given| !given.is_empty());
+        let Some(given) = given else { return Ok(Self(None)) };
+        let millis = given.to_str().ok().and_then(|text| text.parse().ok());
+        let millis =
+            millis.ok_or_else(|| Failure::unprocessable("Last-Event-ID is not one of this stream"))?;
+        Ok(Self(Some(Timestamp::from_millis(millis))))
     }
 }
 

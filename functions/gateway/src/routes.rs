@@ -9,6 +9,7 @@ mod health;
 mod keys;
 mod openapi;
 mod operator;
+mod stream;
 mod tasks;
 mod threads;
 mod tools;
@@ -64,6 +65,7 @@ fn described() -> (Router<Gateway>, openapi::Described) {
         .routes(routes!(threads::delete))
         .routes(routes!(tools::call))
         .routes(routes!(tasks::list))
+        .routes(routes!(stream::get))
         .routes(routes!(tasks::get))
         .routes(routes!(tasks::cancel))
         .routes(routes!(tasks::input))

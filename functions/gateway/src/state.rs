@@ -17,6 +17,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::guard::{Access, Door};
 use crate::input::Patience;
+use crate::streams::Streams;
 
 /// The gateway's context.
 #[derive(Clone)]
@@ -52,6 +53,8 @@ pub struct Gateway {
     pub calls: TaskTracker,
     /// How long a caller may take to send a body.
     pub patience: Patience,
+    /// Open streams.
+    pub streams: Streams,
 }
 
 impl Gateway {
@@ -80,6 +83,7 @@ impl Gateway {
             events,
             calls: TaskTracker::new(),
             patience: Patience::default(),
+            streams: Streams::default(),
         }
     }
 }

@@ -30,6 +30,7 @@ use crate::mailbox::{LocalWaker, Mailbox};
 use crate::operator::{self, Operator};
 use crate::secrets::EnvSecrets;
 use crate::seed;
+use crate::workers::TICK;
 
 /// The user of whoever holds this machine.
 pub const USER: &str = "local:default";
@@ -109,7 +110,7 @@ impl Plan {
 /// The usual limits on one machine, with this lease.
 pub fn limits(lease: Duration) -> Limits {
     let usual = Limits::default();
-    Limits { lease, beacon: usual.beacon.min(lease), ..usual }
+    Limits { lease, beacon: usual.beacon.min(lease), schedule: TICK, ..usual }
 }
 
 /// A key that nobody can guess: 32 hex digits.

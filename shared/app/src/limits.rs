@@ -22,6 +22,8 @@ pub struct Limits {
     pub linger: Duration,
     /// How long a beacon shines without being renewed. Default 15 s; it is renewed three times as often.
     pub beacon: Duration,
+    /// The period of the schedule that ticks the background functions. Default 60 s, as in the cloud; shorter on one machine.
+    pub schedule: Duration,
     /// How late a row must be for a tick to work on it while somebody else is awake. Default 10 s.
     pub overdue: Duration,
     /// Longest that a caller of the gateway waits for a tool: finding it and calling it. Default 40 s, so that a
@@ -37,6 +39,7 @@ impl Default for Limits {
             at_once_per_server: 8,
             linger: Duration::from_secs(10),
             beacon: Duration::from_secs(15),
+            schedule: Duration::from_secs(60),
             overdue: Duration::from_secs(10),
             front_door: Duration::from_secs(40),
         }
@@ -44,6 +47,12 @@ impl Default for Limits {
 }
 
 impl Limits {
+    /// How long nobody may have been seen at work until it is said that nobody works: two periods of the schedule, and
+    /// never less than a beacon shines, because whoever is at work writes it in between.
+    pub fn unattended(&self) -> Duration {
+        (self.schedule * 2).max(self.beacon)
+    }
+
     /// How far ahead a worker looks: what is due by then it knows before it is due, so it need not look again for that.
     pub fn ahead(&self) -> Duration {
         self.linger + self.linger.min(MOST_BETWEEN + BEHIND)

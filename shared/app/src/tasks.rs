@@ -1,15 +1,21 @@
 //! A thread's tasks as callers see them: list, look, answer, ask to cancel. Nothing here waits for a server.
 
 mod answer;
+pub mod follow;
+mod page;
+
+use std::time::Duration;
 
 use pudu_domain::task::Command;
 use pudu_domain::{Payload, Task, TaskId, TaskKey, TaskName, TaskSpec, ThreadKey};
 
+use crate::chain::Chain;
 use crate::drivers::Drivers;
-use crate::ports::StoreError;
+use crate::ports::{Background, StoreError};
 use crate::settle::{Settle, Settled};
 
 pub use answer::{INPUT_BYTES, InputError};
+pub use page::{LOOKED_AT, Page, Part};
 
 /// A task in a list.
 #[derive(Debug, Clone, PartialEq)]
@@ -39,6 +45,15 @@ pub enum CancelError {
     /// The table failed.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// Nobody works on tasks, so nobody would carry it out.
+    #[error(
+        "no task-poller was seen for {} s, so nobody would carry the cancel out and it was not recorded; try again when it works",
+        for_so_long.as_secs()
+    )]
+    Unattended {
+        /// How long nobody was seen, at least.
+        for_so_long: Duration,
+    },
     /// Others changed the task again and again.
     #[error("the task changed while it was being cancelled; try again")]
     Busy,
@@ -73,13 +88,34 @@ impl Tasks {
 
     /// Asks for a task to be cancelled and returns it as it is then; the server is asked in the background. A repeat
     /// changes nothing. None when the thread has no such task.
+    ///
+    /// Refused, before anything is written, if nobody was seen who would carry it out (reference 8.2): recorded all the same it
+    /// would look like a cancel for as long as nobody works, and surprise whoever went on with the task meanwhile.
     pub async fn cancel(&self, key: &TaskKey) -> Result<Option<Detailed>, CancelError> {
+        if !self.is_attended().await {
+            return match self.get(key).await? {
+                Some(found) if !found.listed.task.status().is_terminal() => {
+                    Err(CancelError::Unattended { for_so_long: self.settle.wakeups.limits.unattended() })
+                }
+                settled => Ok(settled),
+            };
+        }
         match self.settle.beside(key, Command::RequestCancel).await? {
             None => Ok(None),
             Some(Settled::Done { task, .. }) => Ok(self.detailed(*task).await?),
             Some(Settled::Unchanged | Settled::Rejected(_)) => Ok(self.get(key).await?),
             Some(Settled::Lost(_)) => Err(CancelError::Busy),
         }
+    }
+
+    /// Whether anybody works on tasks, as far as can be told: a table that does not say who is awake is no reason to refuse
+    /// what can be written down.
+    pub async fn is_attended(&self) -> bool {
+        let attended = self.settle.wakeups.is_attended(Background::Poller).await;
+        attended.unwrap_or_else(|error| {
+            tracing::warn!(error = %Chain(&error), "it is not known whether a task-poller works");
+            true
+        })
     }
 
     async fn detailed(&self, task: Task) -> Result<Option<Detailed>, StoreError> {

@@ -10,7 +10,7 @@ use pudu_domain::Timestamp;
 
 use crate::chain::Chain;
 use crate::limits::Limits;
-use crate::ports::{Background, Beacons, Clock, Wake, WakeError, Waker};
+use crate::ports::{Background, Beacons, Clock, StoreError, Wake, WakeError, Waker};
 
 /// How long a wake-up may take.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -36,6 +36,12 @@ impl Wakeups {
             let mine: Vec<Wake> = mine.cloned().collect();
             self.one(function, &mine).await;
         }
+    }
+
+    /// Whether anybody works on what is left to `function`: it was seen within [`Limits::unattended`]. Costs one cheap read.
+    pub async fn is_attended(&self, function: Background) -> Result<bool, StoreError> {
+        let beacon = self.beacons.look(function).await?;
+        Ok(beacon.was_seen(self.clock.now(), self.limits.unattended()))
     }
 
     async fn one(&self, function: Background, items: &[Wake]) {

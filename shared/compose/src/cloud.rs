@@ -56,7 +56,7 @@ pub async fn cloud(settings: &Settings, worker: &str) -> Result<Cloud, ComposeEr
     let base = Base { table: table_too, config: None, keys, secrets, egress, waker, stdio, clock, random };
     settings.numbers.warn();
     let Numbers { policy, limits, .. } = settings.numbers.clone();
-    let limits = Limits { linger: TICK, ..limits };
+    let limits = Limits { linger: TICK, schedule: TICK, ..limits };
     let wiring = Wiring::new(ports(base)?, policy, limits, worker.to_owned());
     let wiring = wiring.with_launch_policy(settings.launch.clone());
     Ok(Cloud { table, wiring })

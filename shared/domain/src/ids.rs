@@ -20,6 +20,8 @@ const THREAD_ID_CHARS: usize = 64;
 const RUN_ID_CHARS: usize = 128;
 const TASK_ID_PREFIX: &str = "mcp-task-";
 const TASK_ID_HEX: usize = 32;
+/// Of those, the ones that are the time.
+const TASK_ID_TIME: usize = 12;
 /// Characters of an API key's id.
 pub const KEY_ID_CHARS: usize = 12;
 const KEY_NAME_CHARS: usize = 64;
@@ -218,6 +220,13 @@ impl TaskId {
     pub fn new(at: Timestamp, random: [u8; 10]) -> Self {
         Self(format!("{TASK_ID_PREFIX}{:012x}{}", at.as_millis() & 0xffff_ffff_ffff, hex::encode(random)))
     }
+
+    /// When it was made, by the clock of whoever made it.
+    pub fn made_at(&self) -> Timestamp {
+        let digits = self.0.get(TASK_ID_PREFIX.len()..TASK_ID_PREFIX.len() + TASK_ID_TIME);
+        let millis = digits.and_then(|digits| u64::from_str_radix(digits, 16).ok());
+        Timestamp::from_millis(millis.unwrap_or_default())
+    }
 }
 
 /// A server's name in the form in which it stands in keys and in the hot row: at most 129 bytes, equal exactly when
@@ -344,6 +353,7 @@ mod tests {
         let late = TaskId::new(Timestamp::from_millis(6), [0; 10]);
         assert!(early < late);
         assert_eq!(early.as_str().len(), 41);
+        assert_eq!((early.made_at(), late.made_at()), (Timestamp::from_millis(5), Timestamp::from_millis(6)));
         assert_eq!(TaskId::parse(early.as_str()), Ok(early));
     }
 

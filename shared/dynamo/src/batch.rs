@@ -18,14 +18,19 @@ const AT_ONCE: usize = 100;
 struct PutOff;
 
 impl Table {
-    /// The rows at `keys`, which must be different ones; in any order, without those that are not there. Strongly
-    /// consistent. A table that answers only a part, for its size or because it is throttled, is asked for the rest.
-    pub(crate) async fn batch(&self, operation: &'static str, keys: &[Key]) -> Result<Vec<Row>, StoreError> {
+    /// The rows at `keys`, which must be different ones; in any order, without those that are not there. A table that answers
+    /// only a part, for its size or because it is throttled, is asked for the rest.
+    pub(crate) async fn batch(
+        &self,
+        operation: &'static str,
+        keys: &[Key],
+        consistent: bool,
+    ) -> Result<Vec<Row>, StoreError> {
         let mut rows = Vec::with_capacity(keys.len());
         for keys in keys.chunks(AT_ONCE) {
             let mut left: Vec<Row> = keys.iter().map(key_of).collect();
             while !left.is_empty() {
-                let output = self.part(operation, &left).await?;
+                let output = self.part(operation, &left, consistent).await?;
                 self.meter.read(operation, output.consumed_capacity());
                 let read = output.responses.into_iter().flatten().flat_map(|(_, rows)| rows);
                 rows.extend(read.filter(|row| !is_over(row, self.now())));
@@ -36,10 +41,15 @@ impl Table {
         Ok(rows)
     }
 
-    async fn part(&self, operation: &'static str, keys: &[Row]) -> Result<BatchGetItemOutput, StoreError> {
+    async fn part(
+        &self,
+        operation: &'static str,
+        keys: &[Row],
+        consistent: bool,
+    ) -> Result<BatchGetItemOutput, StoreError> {
         let answer = self.run(operation, |_| async move {
-            let keys =
-                KeysAndAttributes::builder().set_keys(Some(keys.to_vec())).consistent_read(true).build()?;
+            let keys = KeysAndAttributes::builder().set_keys(Some(keys.to_vec()));
+            let keys = keys.consistent_read(consistent).build()?;
             let output = self
                 .client
                 .batch_get_item()

@@ -5,7 +5,7 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use pudu_app::ports::{Awake, Background, Beacon, Beacons, Raised, StoreError};
 use pudu_domain::{Owner, Timestamp};
 
-use crate::item::beacon::{self, ENDS, KNOCKS};
+use crate::item::beacon::{self, ENDS, KNOCKS, SEEN};
 use crate::key::Key;
 use crate::retry::Answer;
 use crate::row::{FORMAT, attr, number};
@@ -36,12 +36,13 @@ impl Beacons for Table {
         let owner = awake.holder.as_str().to_owned();
         let update = Update {
             key: Key::Beacon(function),
-            set: "SET #lo = :lo, #lu = :lu, #ends = :ends, #knocks = if_not_exists(#knocks, :none), #v = :v",
-            names: vec![attr::LEASE_OWNER, attr::LEASE_UNTIL, ENDS, KNOCKS, attr::FORMAT],
+            set: "SET #lo = :lo, #lu = :lu, #ends = :ends, #seen = :seen, #knocks = if_not_exists(#knocks, :none), #v = :v",
+            names: vec![attr::LEASE_OWNER, attr::LEASE_UNTIL, ENDS, SEEN, KNOCKS, attr::FORMAT],
             values: vec![
                 (":lo", AttributeValue::S(owner.clone())),
                 (":lu", number(awake.until.as_millis())),
                 (":ends", number(awake.ends.as_millis())),
+                (":seen", number(self.now().as_millis())),
                 (":none", number(0_u64)),
                 (":v", number(FORMAT)),
             ],
@@ -60,9 +61,9 @@ impl Beacons for Table {
         let update = Update {
             key: Key::Beacon(function),
             // The count stays: whoever is awake next compares with it.
-            set: "REMOVE #lo, #lu, #ends",
-            names: vec![attr::LEASE_OWNER, attr::LEASE_UNTIL, ENDS],
-            values: Vec::new(),
+            set: "SET #seen = :seen REMOVE #lo, #lu, #ends",
+            names: vec![attr::LEASE_OWNER, attr::LEASE_UNTIL, ENDS, SEEN],
+            values: vec![(":seen", number(self.now().as_millis()))],
             when: When::ClaimedBy { owner: holder.as_str().to_owned() },
         };
         self.update("lower_beacon", &update).await.map(drop)

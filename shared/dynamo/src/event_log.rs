@@ -69,7 +69,7 @@ impl Table {
     async fn bodies(&self, markers: &[Marker]) -> Result<HashMap<NoteKey, Event>, StoreError> {
         let apart = markers.iter().filter(|marker| marker.carried.is_none());
         let keys: Vec<Key> = apart.map(|marker| Key::Body(marker.key.clone())).collect();
-        let rows = self.batch("event_bodies", &keys).await?;
+        let rows = self.batch("event_bodies", &keys, true).await?;
         Ok(rows.iter().filter_map(|row| news::decode(row).inspect_err(log_left_out).ok()).collect())
     }
 }

@@ -148,6 +148,13 @@ impl TaskStore for Table {
         self.get("load_task", &Key::Task(key.clone()), true).await?.as_ref().map(task::decode).transpose()
     }
 
+    async fn glance(&self, keys: &[TaskKey]) -> Result<Vec<Task>, StoreError> {
+        let keys: Vec<Key> = keys.iter().cloned().map(Key::Task).collect();
+        let rows = self.batch("glance_at_tasks", &keys, false).await?;
+        let unfit = |error: &StoreError| tracing::error!(%error, "a task was left out of a look at many");
+        Ok(rows.iter().filter_map(|row| task::decode(row).inspect_err(unfit).ok()).collect())
+    }
+
     async fn spec(&self, task: &Task) -> Result<Option<TaskSpec>, StoreError> {
         if let Some(spec) = self.specs.get(&task.key) {
             return Ok(Some(spec));

@@ -5,10 +5,12 @@ mod numbers;
 mod prefix;
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use pudu_app::limits::Limits;
 use pudu_config::LaunchPolicy;
 
+use numbers::number;
 pub use numbers::*;
 pub use prefix::ParameterPrefix;
 
@@ -30,6 +32,11 @@ pub const EGRESS_ALLOW: &str = "PUDU_EGRESS_ALLOW";
 pub const STDIO: &str = "PUDU_STDIO";
 /// Commands beside `npx` and `uvx` that the API may give a stdio server, separated by commas. Default: none.
 pub const STDIO_COMMANDS: &str = "PUDU_STDIO_COMMAND_ALLOWLIST";
+/// How answers leave the gateway's function: `buffered`, each as a whole, or `stream`, as they are made. The function's URL must be
+/// of the same mind. Default `buffered`.
+pub const ANSWERS: &str = "PUDU_ANSWERS";
+/// How long one stream lasts, in seconds, 10 to 840: well below the function's time limit. Default 600.
+pub const STREAM_SECONDS: &str = "PUDU_STREAM_SECONDS";
 
 /// The task-poller, as the platform invokes it. Unset: it is left to its schedule.
 pub const POLLER_FUNCTION: &str = "PUDU_POLLER_FUNCTION";
@@ -37,7 +44,7 @@ pub const POLLER_FUNCTION: &str = "PUDU_POLLER_FUNCTION";
 pub const NOTIFIER_FUNCTION: &str = "PUDU_NOTIFIER_FUNCTION";
 
 /// Every name of ours that a function reads.
-pub const NAMES: [&str; 21] = [
+pub const NAMES: [&str; 23] = [
     TABLE,
     LOG,
     SEAL_KMS_KEY,
@@ -46,6 +53,8 @@ pub const NAMES: [&str; 21] = [
     EGRESS_ALLOW,
     STDIO,
     STDIO_COMMANDS,
+    ANSWERS,
+    STREAM_SECONDS,
     POLLER_FUNCTION,
     NOTIFIER_FUNCTION,
     LEASE_SECONDS,
@@ -83,6 +92,18 @@ pub enum SealSource {
     File(PathBuf),
 }
 
+/// How answers leave the gateway's function.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Answers {
+    /// Each as a whole.
+    Buffered,
+    /// As they are made.
+    Stream {
+        /// How long one may last.
+        lasting: Duration,
+    },
+}
+
 /// A function's settings.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
@@ -108,6 +129,8 @@ pub struct Settings {
     pub stdio: bool,
     /// Which of them the API may name.
     pub launch: LaunchPolicy,
+    /// How answers leave, if this function is the gateway.
+    pub answers: Answers,
 }
 
 impl Settings {
@@ -142,6 +165,7 @@ impl Settings {
             runtime_api: source.get(RUNTIME_API),
             stdio: stdio(source)?,
             launch: launch(source, STDIO_COMMANDS)?,
+            answers: answers(source)?,
         })
     }
 }
@@ -166,6 +190,15 @@ pub fn launch(source: &dyn Source, name: &'static str) -> Result<LaunchPolicy, S
     parsed.map_err(|wrong| SettingError { name, problem: wrong.to_string() })
 }
 
+fn answers(source: &dyn Source) -> Result<Answers, SettingError> {
+    let lasting = Duration::from_secs(number(source, STREAM_SECONDS, 10..=840, 600)?);
+    match source.get(ANSWERS).as_deref() {
+        None | Some("buffered") => Ok(Answers::Buffered),
+        Some("stream") => Ok(Answers::Stream { lasting }),
+        Some(_) => Err(SettingError { name: ANSWERS, problem: "must be buffered or stream".to_owned() }),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeMap;
@@ -187,6 +220,16 @@ mod tests {
     }
 
     #[test]
+    fn answers_leave_whole_unless_they_are_streamed() {
+        let answers = |pairs: &[_]| read(&[&[(TABLE, "pudu")], pairs].concat()).unwrap().answers;
+        assert_eq!(answers(&[]), Answers::Buffered);
+        assert_eq!(answers(&[(ANSWERS, "buffered"), (STREAM_SECONDS, "20")]), Answers::Buffered);
+        let lasting = |seconds| Answers::Stream { lasting: Duration::from_secs(seconds) };
+        assert_eq!(answers(&[(ANSWERS, "stream")]), lasting(600));
+        assert_eq!(answers(&[(ANSWERS, "stream"), (STREAM_SECONDS, "20")]), lasting(20));
+    }
+
+    #[test]
     fn wrong_values_name_the_variable() {
         for (name, value) in [
             (LOG, "loud"),
@@ -194,6 +237,8 @@ mod tests {
             (PARAMETER_PREFIX, "pudu"),
             (STDIO, "true"),
             (STDIO_COMMANDS, "/bin/sh"),
+            (ANSWERS, "streamed"),
+            (STREAM_SECONDS, "900"),
         ] {
             assert_eq!(read(&[(TABLE, "pudu"), (name, value)]).unwrap_err().name, name, "{value}");
         }

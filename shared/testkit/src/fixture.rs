@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use pudu_app::drivers::ORDINARY_TOOLS;
-use pudu_app::ports::{Clock, TokenPorts};
+use pudu_app::ports::{Awake, Background, Beacons, Clock, StoreError, TokenPorts};
 use pudu_config::{Document, Server};
 use pudu_domain::task::{Change, Delivery, Intent, intend};
 use pudu_domain::{
@@ -64,6 +64,13 @@ pub fn remote(handle: &str) -> RemoteTaskId {
 /// A lease from `now`.
 pub fn lease(owner: &str, now: Timestamp) -> Lease {
     Lease { owner: Owner::stored(owner.into()), until: now + LEASE }
+}
+
+/// What a tick of the task-poller that finds nothing to do leaves behind: that somebody works.
+pub async fn a_poller_was_here(beacons: &dyn Beacons, now: Timestamp) -> Result<(), StoreError> {
+    let awake = Awake { holder: Owner::stored("it was here".into()), until: now, ends: now };
+    beacons.raise(Background::Poller, &awake, None).await?;
+    beacons.lower(Background::Poller, &awake.holder).await
 }
 
 /// What a submitter wants, at the server of this module.

@@ -188,6 +188,10 @@ impl TaskStore for MutantTasks {
         self.inner.load(key).await
     }
 
+    async fn glance(&self, keys: &[TaskKey]) -> Result<Vec<Task>, StoreError> {
+        self.inner.glance(keys).await
+    }
+
     async fn spec(&self, task: &Task) -> Result<Option<TaskSpec>, StoreError> {
         self.inner.spec(task).await
     }

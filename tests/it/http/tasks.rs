@@ -94,6 +94,26 @@ async fn a_task_of_another_thread_is_no_task() {
     assert_eq!(world.task("t1", &id).await["cancel_requested"], false);
 }
 
+/// Reference 8.2, [seed-only]; vector numbers end before it.
+#[tokio::test]
+async fn a_cancel_that_nobody_would_carry_out_is_refused_and_not_recorded() {
+    let world = World::new().await;
+    let id = world.submit("t1", &json!({"title": "Deer", "duration_seconds": 600})).await;
+    world.advance(300);
+    let before = world.task("t1", &id).await;
+    let path = format!("/api/threads/t1/mcp-tasks/{id}/cancel");
+    let refused = world.call(Method::POST, &path, None).await.refused(503);
+    assert!(refused.contains("no task-poller was seen"), "{refused}");
+    assert_eq!(world.task("t1", &id).await, before);
+    let other = format!("/api/threads/t2/mcp-tasks/{id}/cancel");
+    world.call(Method::POST, &other, None).await.refused(404);
+    world.tick_poller().await;
+    assert_eq!(world.cancel("t1", &id).await["cancel_requested"], true);
+    world.tick_poller().await;
+    world.tick_notifier().await;
+    world.nothing_is_pending().await;
+}
+
 #[tokio::test]
 async fn events_come_in_the_order_of_their_delivery() {
     let world = World::new().await;

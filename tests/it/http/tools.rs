@@ -1,7 +1,7 @@
 //! The catalogue and ordinary calls.
 
 use acceptance::World;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::dead_url;
 
@@ -45,6 +45,28 @@ async fn a_server_that_is_down_hides_no_other() {
     );
     assert!(body["servers"]["dead"]["reason"].as_str().unwrap().contains("cannot be reached"), "{body}");
     world.invoke("t1", "example_echo", &json!({"text": "on"})).await.expect(200);
+}
+
+#[tokio::test]
+async fn a_list_can_be_of_one_server() {
+    let world = World::without_servers().await;
+    let entry = json!({"type": "http", "url": world.example.url()});
+    world.put_config(&json!({"one": entry, "two": entry})).await.expect(200);
+    let whole = world.get("/api/tools").await;
+    let one = world.get("/api/tools?server=one").await;
+    let names = |list: &Value| -> Vec<String> {
+        list["tools"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|tool| tool["name"].as_str().unwrap().to_owned())
+            .collect()
+    };
+    let wanted: Vec<String> = names(&whole).into_iter().filter(|name| name.starts_with("one_")).collect();
+    assert!(!wanted.is_empty());
+    assert_eq!((names(&one), one["servers"].as_object().unwrap().len()), (wanted, 1));
+    assert_eq!(one["catalog_hash"], whole["catalog_hash"]);
+    assert_eq!(world.get("/api/tools?server=nobody").await["tools"], json!([]));
 }
 
 #[tokio::test]

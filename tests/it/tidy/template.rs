@@ -101,13 +101,20 @@ fn ai_13_the_table_has_one_shape() {
 }
 
 #[test]
-fn ai_14_the_only_door_is_the_function_url() {
-    // That every route behind it needs a credential is `it::http::callers`.
+fn ai_14_the_only_doors_are_the_gateways_function_urls() {
+    // That every route behind them needs a credential is `it::http::callers`.
     let template = template();
     let doors = all(&template, "FunctionUrlConfig");
-    assert_eq!(doors.len(), 1, "{doors:?}");
-    assert_eq!(doors[0]["AuthType"], "NONE");
-    assert_eq!(all(&template, "AuthType"), [&json!("NONE")]);
+    let modes: Vec<&str> = doors.iter().map(|door| door["InvokeMode"].as_str().unwrap()).collect();
+    assert_eq!(modes, ["BUFFERED", "RESPONSE_STREAM"]);
+    assert_eq!(all(&template, "AuthType"), [&json!("NONE"), &json!("NONE")]);
+    for name in ["Gateway", "GatewayStreams"] {
+        let function = &template["Resources"][name]["Properties"];
+        assert_eq!(
+            (function["CodeUri"].as_str(), all(function, "AuthType").len()),
+            (Some("target/lambda/pudu-gateway"), 1)
+        );
+    }
 
     let resources = template["Resources"].as_object().unwrap();
     let events = resources.values().flat_map(|resource| all(resource, "Events"));

@@ -1,5 +1,6 @@
 //! A task: in a list, and with everything that it brought.
 
+use pudu_app::tasks::follow::Followed;
 use pudu_app::tasks::{Detailed, Listed};
 use pudu_domain::note::State;
 use pudu_domain::snapshot::{Artifact, Status};
@@ -81,6 +82,24 @@ impl From<Listed> for TaskRow {
             task_id: task.key.id,
             task_name: row.name,
         }
+    }
+}
+
+/// A task in a stream: as in a list, and what it asks.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct TaskChange {
+    #[serde(flatten)]
+    task: TaskRow,
+    /// The version of the event that is current; 0 when nothing needs attention.
+    event_version: u32,
+    /// The server's question, while it waits for an answer.
+    input_required: Option<Value>,
+}
+
+impl From<Followed> for TaskChange {
+    fn from(told: Followed) -> Self {
+        let event_version = told.listed.task.attention.version;
+        Self { task: told.listed.into(), event_version, input_required: told.question }
     }
 }
 

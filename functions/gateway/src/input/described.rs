@@ -5,7 +5,7 @@ use utoipa::openapi::path::{Parameter, ParameterBuilder, ParameterIn};
 use utoipa::openapi::schema::{Object, ObjectBuilder};
 use utoipa::openapi::{Required, Type};
 
-use super::{AnyThread, KeyOfPath, Repeatable, Task, Thread, ToolName};
+use super::{AnyThread, KeyOfPath, LastEventId, Repeatable, Task, Thread, ToolName};
 
 /// Of which a thread's id is made.
 const THREAD: &str = "^[A-Za-z0-9_-]{1,64}$";
@@ -15,6 +15,9 @@ const TASK: &str = "^mcp-task-[0-9a-f]{32}$";
 const API_KEY: &str = "^[a-z0-9]{12}$";
 /// Of which a key is made: visible ASCII.
 const KEY: &str = "^[!-~]{1,255}$";
+
+/// Of which the id of a stream's event is made.
+const EVENT: &str = "^[0-9]{1,19}$";
 
 fn text(pattern: &str) -> Object {
     ObjectBuilder::new().schema_type(Type::String).pattern(Some(pattern)).build()
@@ -67,5 +70,13 @@ impl IntoParams for Repeatable {
         let what = "Chosen by the caller, unique in its thread: the same submission again is the same task, another one is 422";
         let header = ParameterBuilder::new().name("Idempotency-Key").parameter_in(ParameterIn::Header);
         vec![header.required(Required::False).description(Some(what)).schema(Some(text(KEY))).build()]
+    }
+}
+
+impl IntoParams for LastEventId {
+    fn into_params(_: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
+        let what = "The id of the last event that was heard: what changed since then is told";
+        let header = ParameterBuilder::new().name("Last-Event-ID").parameter_in(ParameterIn::Header);
+        vec![header.required(Required::False).description(Some(what)).schema(Some(text(EVENT))).build()]
     }
 }

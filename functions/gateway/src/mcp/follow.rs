@@ -103,6 +103,7 @@ async fn one(
             Ok(_) => {}
             Err(CancelError::Store(error)) => return Err(error.into()),
             Err(error @ CancelError::Busy) => return Err(RpcError::invalid_params(error.to_string())),
+            Err(error @ CancelError::Unattended { .. }) => return Err(RpcError::internal(error.to_string())),
         },
         ANSWER => {
             let given = arguments.get("responses").and_then(Value::as_object);

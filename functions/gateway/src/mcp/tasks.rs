@@ -68,7 +68,9 @@ pub(super) async fn cancel(asked: &Asked<'_>) -> Result<Map<String, Value>, RpcE
         Ok(Some(_)) => Ok(acknowledged()),
         Ok(None) => Err(no_such_task()),
         Err(CancelError::Store(error)) => Err(error.into()),
-        Err(error @ CancelError::Busy) => Err(RpcError::internal(error.to_string())),
+        Err(error @ (CancelError::Busy | CancelError::Unattended { .. })) => {
+            Err(RpcError::internal(error.to_string()))
+        }
     }
 }
 

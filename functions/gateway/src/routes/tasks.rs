@@ -1,18 +1,21 @@
 //! `GET /api/threads/{thread}/mcp-tasks`, `GET …/{id}`, `POST …/{id}/cancel` (reference 8.2), `POST …/{id}/input`.
 
 use axum::Json;
-use axum::extract::State;
+use axum::extract::{FromRequestParts, Query, State};
+use http::Uri;
+use http::request::Parts;
 use pudu_app::ports::{NoteKey, StoreError};
-use pudu_app::tasks::Detailed;
-use pudu_domain::{TaskKey, ThreadKey};
+use pudu_app::tasks::{Detailed, Part};
+use pudu_domain::snapshot::Status;
+use pudu_domain::{TaskId, TaskKey, ThreadKey};
 use serde::Deserialize;
 use serde_json::Value;
 use utoipa::{IntoParams, ToSchema};
 
-use crate::answer::{Notified, TaskDetail, TaskRow};
+use crate::answer::{Notified, TaskDetail, TaskRow, TaskStatus};
 use crate::error::{Conflict, Failure, Missing, Unfit};
 use crate::guard::Who;
-use crate::input::{Body, Params, Shape, Task, Thread};
+use crate::input::{Body, List, Paged, Shape, Task, Thread, wrong_cursor};
 use crate::state::Gateway;
 
 /// How much of a list.
@@ -35,28 +38,96 @@ impl Page {
         if (1..=100).contains(&self.limit) {
             return Ok(self.limit);
         }
-        Err(Failure::unprocessable("limit must be a number from 1 to 100"))
+        Err(Failure::unprocessable(LIMIT))
     }
 }
 
+/// What a limit that is none is told.
+const LIMIT: &str = "limit must be a number from 1 to 100";
+
+/// Which of a thread's tasks.
+#[derive(Debug, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(super) struct Which {
+    /// How many at most: 1 to 100.
+    #[param(minimum = 1, maximum = 100, default = 50)]
+    limit: usize,
+    /// Where an earlier page said that the next one begins: its `Pudu-Next-Cursor`.
+    cursor: Option<String>,
+    /// Only tasks that stand so; several may be given, in one value with commas or in several.
+    #[param(value_type = Vec<TaskStatus>)]
+    status: Vec<Status>,
+}
+
+impl FromRequestParts<Gateway> for Which {
+    type Rejection = Failure;
+
+    // By hand: a form's fields are read into a struct only once each.
+    async fn from_request_parts(parts: &mut Parts, gateway: &Gateway) -> Result<Self, Failure> {
+        let pairs = Query::<Vec<(String, String)>>::from_request_parts(parts, gateway).await;
+        let Query(pairs) = pairs.map_err(|error| Failure::unprocessable(error.body_text()))?;
+        let once = |name: &str| {
+            let mut given = pairs.iter().filter(|(key, _)| key == name).map(|(_, value)| value.as_str());
+            match (given.next(), given.next()) {
+                (_, Some(_)) => Err(Failure::unprocessable(format!("{name} is given more than once"))),
+                (first, None) => Ok(first),
+            }
+        };
+        let limit = match once("limit")? {
+            None => default_limit(),
+            Some(text) => text.parse().map_err(|_| Failure::unprocessable(LIMIT))?,
+        };
+        let limit = Page { limit }.limit()?;
+        let cursor = once("cursor")?.map(str::to_owned);
+        let words = pairs.iter().filter(|(key, _)| key == "status").flat_map(|(_, value)| value.split(','));
+        let status = words.map(status).collect::<Result<_, _>>()?;
+        Ok(Self { limit, cursor, status })
+    }
+}
+
+fn status(word: &str) -> Result<Status, Failure> {
+    let known = Status::ALL.into_iter().find(|status| status.as_str() == word);
+    known.ok_or_else(|| {
+        let all: Vec<&str> = Status::ALL.into_iter().map(Status::as_str).collect();
+        Failure::unprocessable(format!("status must be one or more of {}", all.join(", ")))
+    })
+}
+
 /// The tasks of a thread, the newest first.
+///
+/// Where more follow, `Link` has the address of the next page and `Pudu-Next-Cursor` its cursor. With a status a page may have
+/// fewer tasks than asked for, or none, although more follow.
 #[utoipa::path(
     get,
     path = "/api/threads/{thread}/mcp-tasks",
     operation_id = "list_tasks",
     tag = "tasks",
-    params(Thread, Page),
-    responses((status = OK, description = "The newest tasks", body = [TaskRow]), Missing, Unfit, Failure)
+    params(Thread, Which),
+    responses(
+        (
+            status = OK, description = "The newest tasks", body = [TaskRow],
+            headers(
+                ("Link" = Option<String>, description = "The next page, as rel=\"next\", if there is one"),
+                ("Pudu-Next-Cursor" = Option<String>, description = "Its cursor"),
+            ),
+        ),
+        Missing, Unfit, Failure,
+    )
 )]
 pub(super) async fn list(
     State(gateway): State<Gateway>,
     Who(who): Who,
     Thread(thread): Thread,
-    Params(page): Params<Page>,
-) -> Result<Json<Vec<TaskRow>>, Failure> {
-    let thread = ThreadKey { user: who.user.clone(), thread };
-    let rows = gateway.tasks.list(&thread, page.limit()?, None).await?;
-    Ok(Json(rows.into_iter().map(TaskRow::from).collect()))
+    uri: Uri,
+    which: Which,
+) -> Result<Paged<Vec<TaskRow>>, Failure> {
+    let list = List::new("tasks", &[who.user.as_str(), thread.as_str()]);
+    let before = which.cursor.as_deref().map(|cursor| list.place(cursor)).transpose()?;
+    let before = before.map(|id| TaskId::parse(id).map_err(|_| wrong_cursor())).transpose()?;
+    let part = Part { limit: which.limit, before, statuses: which.status };
+    let page = gateway.tasks.page(&ThreadKey { user: who.user, thread }, &part).await?;
+    let next = page.next.map(|id| list.cursor(id.as_str()));
+    Ok(Paged::new(page.rows.into_iter().map(TaskRow::from).collect(), &uri, next))
 }
 
 /// A task with everything that it brought.
@@ -98,6 +169,7 @@ pub(super) async fn cancel(
 ) -> Result<Json<TaskDetail>, Failure> {
     let key = TaskKey { thread: ThreadKey { user: who.user.clone(), thread }, id };
     let row = gateway.tasks.cancel(&key).await?;
+    gateway.streams.changed(&key.thread);
     detail(&gateway, row).await
 }
 
@@ -137,6 +209,7 @@ pub(super) async fn input(
 ) -> Result<Json<TaskDetail>, Failure> {
     let key = TaskKey { thread: ThreadKey { user: who.user.clone(), thread }, id };
     let row = gateway.tasks.answer(&key, &given.input, given.version).await?;
+    gateway.streams.changed(&key.thread);
     detail(&gateway, row).await
 }
 

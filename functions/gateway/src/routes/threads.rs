@@ -41,6 +41,7 @@ pub(super) async fn delete(
 ) -> Result<(StatusCode, Json<Deleting>), Failure> {
     let key = ThreadKey { user: who.user.clone(), thread };
     let deleted = gateway.threads.delete(&key).await?.ok_or_else(Failure::no_such_thread)?;
+    gateway.streams.changed(&key);
     let answer = Deleting {
         thread_id: deleted.key.thread,
         status: "deleting",

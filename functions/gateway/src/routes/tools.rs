@@ -39,21 +39,42 @@ impl Shape for Call {
     const EXPECTED: &'static str = r#"{"arguments": {…}, "context": {"secrets": {…}}, "durable": true}, all optional, the arguments and the secrets objects (at most 64 secrets, of at most 8192 bytes each), durable true or false, and nothing else"#;
 }
 
+/// Which part of the catalogue.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(super) struct Which {
+    /// Only this server's; all when absent.
+    server: Option<String>,
+}
+
+impl Which {
+    fn has(&self, server: &str) -> bool {
+        self.server.as_deref().is_none_or(|only| only == server)
+    }
+}
+
 /// Every tool by its visible name, and every server's state.
 ///
-/// Those of the servers that the caller may use.
+/// Those of the servers that the caller may use; `catalog_hash` is of all of them.
 #[utoipa::path(
     get,
     path = "/api/tools",
     operation_id = "list_tools",
     tag = "tools",
-    responses((status = OK, description = "The catalogue", body = Listing), Failure)
+    params(Which),
+    responses((status = OK, description = "The catalogue", body = Listing), Unfit, Failure)
 )]
-pub(super) async fn list(State(gateway): State<Gateway>, Who(who): Who) -> Result<Json<Listing>, Failure> {
+pub(super) async fn list(
+    State(gateway): State<Gateway>,
+    Who(who): Who,
+    Params(which): Params<Which>,
+) -> Result<Json<Listing>, Failure> {
     let catalogue = gateway.catalog.now(gateway.limits.front_door).await?;
+    let tools = catalogue.visible_to(&who).filter(|tool| which.has(&tool.server.name));
+    let servers = catalogue.servers_of(&who).filter(|(name, _)| which.has(name));
     Ok(Json(Listing {
-        tools: catalogue.visible_to(&who).map(|tool| ToolEntry::from(&**tool)).collect(),
-        servers: catalogue.servers_of(&who).map(|(name, part)| (name.to_owned(), part.into())).collect(),
+        tools: tools.map(|tool| ToolEntry::from(&**tool)).collect(),
+        servers: servers.map(|(name, part)| (name.to_owned(), part.into())).collect(),
         catalog_hash: CatalogHash::of(&functions(&catalogue, &who)),
     }))
 }
@@ -156,7 +177,7 @@ pub(super) async fn call(
     Body(call): Body<Call>,
 ) -> Result<Json<Called>, Failure> {
     let thread = ThreadKey { user: who.user.clone(), thread };
-    let caller = Caller { secrets: RequestSecrets::Given(call.context.secrets.0), ..Caller::of(thread) };
+    let caller = Caller { secrets: RequestSecrets::Given(call.context.secrets.0), ..Caller::of(thread.clone()) };
     let tools = gateway.tools.clone();
     let gone = CancellationToken::new();
     // Dropped with this future, so when the caller has hung up; and at the end, when nobody looks at it any more.
@@ -169,5 +190,6 @@ pub(super) async fn call(
         tracing::error!(%error, "a tool call panicked");
         Failure::new(http::StatusCode::INTERNAL_SERVER_ERROR, "the call failed inside Pudu; see its log")
     })??;
+    gateway.streams.changed(&thread);
     Ok(Json(invoked.into()))
 }

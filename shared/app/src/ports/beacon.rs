@@ -3,6 +3,8 @@
 //! A hint for whoever would invoke the function, never a right to work: what protects an item is its own lease. A holder
 //! that is killed stops shining when the lease is over.
 
+use std::time::Duration;
+
 use async_trait::async_trait;
 use pudu_domain::{Owner, Timestamp};
 
@@ -48,12 +50,20 @@ pub struct Beacon {
     pub awake: Option<Awake>,
     /// How often word was left with whoever was awake; it only grows.
     pub knocks: u64,
+    /// When somebody was last awake for sure: the last time that one raised, renewed or lowered it. Also a tick that found
+    /// nothing to do does that. None if nobody ever was.
+    pub seen: Option<Timestamp>,
 }
 
 impl Beacon {
     /// Whether somebody is awake at `now`.
     pub fn is_live(&self, now: Timestamp) -> bool {
         self.awake.as_ref().is_some_and(|awake| awake.until >= now)
+    }
+
+    /// Whether somebody was awake in the time `within` before `now`. A clock that is ahead of ours does not make it less so.
+    pub fn was_seen(&self, now: Timestamp, within: Duration) -> bool {
+        self.is_live(now) || self.seen.is_some_and(|seen| now.since(seen) <= within)
     }
 
     /// Whether `holder` may raise it at `now`: nobody else is awake, or somebody who ends before `relieves`.
@@ -80,7 +90,7 @@ pub enum Raised {
 #[async_trait]
 pub trait Beacons: Send + Sync {
     /// Raises the beacon for `awake.holder`, or renews it. It takes it from somebody who is awake only if that one ends
-    /// before `relieves`. The condition is [`Beacon::may_raise`] at the clock's time.
+    /// before `relieves`. The condition is [`Beacon::may_raise`] at the clock's time, which is noted as [`Beacon::seen`].
     async fn raise(
         &self,
         function: Background,
@@ -88,7 +98,7 @@ pub trait Beacons: Send + Sync {
         relieves: Option<Timestamp>,
     ) -> Result<Raised, StoreError>;
 
-    /// Lowers it, if it is `holder`'s.
+    /// Lowers it, if it is `holder`'s, and notes the time as [`Beacon::seen`].
     async fn lower(&self, function: Background, holder: &Owner) -> Result<(), StoreError>;
 
     /// Leaves word with whoever is awake, and says whether anybody is: one conditional write, so that there is no moment

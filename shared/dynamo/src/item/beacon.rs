@@ -9,6 +9,8 @@ pub(crate) const ITEM: &str = "beacon";
 
 /// When its holder stops beginning anything.
 pub(crate) const ENDS: &str = "ends";
+/// When its holder last wrote it; absent in rows of before that was noted.
+pub(crate) const SEEN: &str = "seen";
 /// How often word was left.
 pub(crate) const KNOCKS: &str = "knocks";
 
@@ -22,5 +24,5 @@ pub(crate) fn decode(row: &Row) -> Result<Beacon, StoreError> {
             ends: reader.time(ENDS)?,
         }),
     };
-    Ok(Beacon { awake, knocks: reader.number(KNOCKS)? })
+    Ok(Beacon { awake, knocks: reader.number(KNOCKS)?, seen: reader.time_maybe(SEEN)? })
 }

@@ -117,7 +117,7 @@ impl Numbers {
 }
 
 /// A whole number in its range.
-fn number<T>(
+pub(super) fn number<T>(
     source: &dyn Source,
     name: &'static str,
     range: RangeInclusive<T>,

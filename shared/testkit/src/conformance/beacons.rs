@@ -18,6 +18,7 @@ pub(super) const CASES: &[Case] = cases![
     each_function_has_its_own,
     word_is_left_only_with_somebody_who_is_awake,
     the_count_of_knocks_never_shrinks,
+    its_holder_was_seen_when_he_last_wrote_it,
 ];
 
 const SHINES: Duration = Duration::from_secs(15);
@@ -66,7 +67,7 @@ async fn nobody_is_awake_in_the_beginning(world: World) {
 async fn a_beacon_shines_for_whoever_raised_it_first(world: World) {
     assert_eq!(raise(&world, "a").await, OURS);
     let shown = look(&world).await;
-    assert_eq!(shown, Beacon { awake: Some(awake(&world, "a")), knocks: 0 });
+    assert_eq!(shown, Beacon { awake: Some(awake(&world, "a")), knocks: 0, seen: Some(world.now()) });
     assert_eq!(raise(&world, "b").await, Raised::Theirs);
     assert_eq!(look(&world).await, shown, "whoever came too late changed nothing");
 }
@@ -115,7 +116,7 @@ async fn each_function_has_its_own(world: World) {
     assert_eq!(raise_of(&world, Background::Notifier, "b", None).await, OURS);
     assert!(knock(&world).await);
     let notifier = world.beacons.look(Background::Notifier).await.unwrap_or_else(|e| fail(&e));
-    assert_eq!(notifier, Beacon { awake: Some(awake(&world, "b")), knocks: 0 });
+    assert_eq!(notifier, Beacon { awake: Some(awake(&world, "b")), knocks: 0, seen: Some(world.now()) });
 }
 
 async fn word_is_left_only_with_somebody_who_is_awake(world: World) {
@@ -135,6 +136,28 @@ async fn the_count_of_knocks_never_shrinks(world: World) {
     assert_eq!(raise(&world, "a").await, Raised::Ours { knocks: 1 }, "renewing does not forget it");
     lower(&world, "a").await;
     assert_eq!(raise(&world, "b").await, Raised::Ours { knocks: 1 });
+}
+
+async fn its_holder_was_seen_when_he_last_wrote_it(world: World) {
+    assert_eq!(look(&world).await.seen, None);
+    raise(&world, "a").await;
+    let raised = world.now();
+    world.clock.set(raised + SHINES / 3);
+    knock(&world).await;
+    raise(&world, "b").await;
+    lower(&world, "b").await;
+    assert_eq!(look(&world).await.seen, Some(raised), "what others do says nothing of him");
+    raise(&world, "a").await;
+    let renewed = world.now();
+    assert_eq!(look(&world).await.seen, Some(renewed));
+    world.clock.set(renewed + SHINES / 3);
+    lower(&world, "a").await;
+    let lowered = world.now();
+    world.clock.set(lowered + SHINES);
+    let shown = look(&world).await;
+    assert_eq!((shown.awake, shown.seen), (None, Some(lowered)), "it outlives the light");
+    raise(&world, "b").await;
+    assert_eq!(look(&world).await.seen, Some(world.now()));
 }
 
 #[cfg(test)]
@@ -161,6 +184,9 @@ mod tests {
         KnocksInTheDark,
         ForgetsKnocks,
         EndsAMomentEarly,
+        NeverSeen,
+        UnseenOnceLowered,
+        SeesWhoCame,
     }
 
     struct WrongBeacons(Wrong, Arc<ManualClock>, Mutex<BTreeMap<Option<Background>, Beacon>>);
@@ -190,7 +216,12 @@ mod tests {
         ) -> Result<Raised, StoreError> {
             let relieves = relieves.filter(|_| self.0 != Wrong::NeverRelieves);
             Ok(self.with(function, |beacon, now| {
-                if self.0 != Wrong::LetsAnybodyRaise && !beacon.may_raise(&awake.holder, now, relieves) {
+                let may_raise =
+                    self.0 == Wrong::LetsAnybodyRaise || beacon.may_raise(&awake.holder, now, relieves);
+                if may_raise || self.0 == Wrong::SeesWhoCame {
+                    beacon.seen = Some(self.1.now()).filter(|_| self.0 != Wrong::NeverSeen);
+                }
+                if !may_raise {
                     return Raised::Theirs;
                 }
                 beacon.awake = Some(awake.clone());
@@ -205,6 +236,9 @@ mod tests {
             let anybody = self.0 == Wrong::AnybodyLowers;
             self.with(function, |beacon, _| {
                 let others = |awake: &Awake| !anybody && awake.holder != *holder;
+                if beacon.awake.as_ref().is_some_and(|awake| !others(awake)) {
+                    beacon.seen = Some(self.1.now()).filter(|_| self.0 != Wrong::UnseenOnceLowered);
+                }
                 beacon.awake = beacon.awake.take().filter(others);
             });
             Ok(())
@@ -235,6 +269,9 @@ mod tests {
             Wrong::KnocksInTheDark,
             Wrong::ForgetsKnocks,
             Wrong::EndsAMomentEarly,
+            Wrong::NeverSeen,
+            Wrong::UnseenOnceLowered,
+            Wrong::SeesWhoCame,
         ] {
             let world = || {
                 let world = fake_world(None);

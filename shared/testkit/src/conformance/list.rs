@@ -14,6 +14,7 @@ pub(super) const CASES: &[Case] = cases![
     pages_follow_each_other_without_gap_or_repetition,
     a_list_shows_the_tasks_with_their_specs_and_nothing_else_of_the_thread,
     a_list_shows_one_thread_of_one_user,
+    many_tasks_are_glanced_at_in_one_go,
 ];
 
 async fn listed(world: &World, thread: &ThreadKey, limit: usize, before: Option<&TaskId>) -> Vec<TaskKey> {
@@ -76,4 +77,25 @@ async fn a_list_shows_one_thread_of_one_user(world: World) {
     for (n, thread) in (1..).zip(&threads) {
         assert_eq!(listed(&world, thread, 10, None).await, [task_key(thread, EPOCH, n)]);
     }
+}
+
+async fn many_tasks_are_glanced_at_in_one_go(world: World) {
+    let glance = async |keys: &[TaskKey]| {
+        let mut tasks = world.tasks.glance(keys).await.unwrap_or_else(|e| fail(&e));
+        tasks.sort_by(|a, b| b.key.cmp(&a.key));
+        tasks
+    };
+    assert_eq!(glance(&[]).await, []);
+    let newest = many(&world, &thread("t1"), 120).await;
+    let found = glance(&newest).await;
+    assert_eq!(
+        found.iter().map(|task| task.key.clone()).collect::<Vec<_>>(),
+        newest,
+        "more than one request takes"
+    );
+    let key = key();
+    world.tracked(&key).await;
+    let ended = world.polled(&key, said(Status::Completed)).await;
+    let elsewhere = TaskKey { thread: thread("t2"), id: key.id.clone() };
+    assert_eq!(glance(&[elsewhere, key]).await, [ended], "what is not there is left out");
 }

@@ -35,6 +35,10 @@ impl TaskStore for Gated<dyn TaskStore> {
         self.through("tasks.load", self.inner.load(key)).await
     }
 
+    async fn glance(&self, keys: &[TaskKey]) -> Result<Vec<Task>, StoreError> {
+        self.through("tasks.glance", self.inner.glance(keys)).await
+    }
+
     async fn spec(&self, task: &Task) -> Result<Option<TaskSpec>, StoreError> {
         self.through("tasks.spec", self.inner.spec(task)).await
     }

@@ -93,12 +93,15 @@ impl<B: Backend> World<B> {
         Wiring::new(ports, Policy::default(), limits(), name.to_owned())
     }
 
-    /// Stores the config, before anything can go wrong.
+    /// Stores the config, before anything can go wrong; and that somebody works, or the first cancels would be refused.
     pub(crate) async fn prepare(&self, random: &SeededRandom) -> Result<(), String> {
         let gate = Gate::new("setup", Arc::new(self.clock), self.trace.clone(), Open);
         let wiring = self.wiring("setup", self.clock, &gate, Arc::new(random.fork()));
         let document = Document::parse(fixture::config()).map_err(|problems| format!("{problems:?}"))?;
-        wiring.configs.seed(document).await.map(drop).map_err(|error| error.to_string())
+        wiring.configs.seed(document).await.map_err(|error| error.to_string())?;
+        let beacons = self.backend.stores(Arc::new(self.clock), &gate).beacons;
+        let was_here = fixture::a_poller_was_here(&*beacons, self.clock.now()).await;
+        was_here.map_err(|error| error.to_string())
     }
 
     pub(super) fn gate(&self, name: &str, clock: VirtualClock, random: &SeededRandom) -> Gate {

@@ -20,15 +20,19 @@ impl Beacons for FakeStore {
                 return Ok(Raised::Theirs);
             }
             beacon.awake = Some(awake.clone());
+            beacon.seen = Some(attempt.now);
             Ok(Raised::Ours { knocks: beacon.knocks })
         })
         .await
     }
 
     async fn lower(&self, function: Background, holder: &Owner) -> Result<(), StoreError> {
-        self.attempt("beacons.lower", |rows, _| {
+        self.attempt("beacons.lower", |rows, attempt| {
             let beacon = rows.beacons.entry(function).or_default();
-            beacon.awake = beacon.awake.take().filter(|awake| awake.holder != *holder);
+            if beacon.awake.as_ref().is_some_and(|awake| awake.holder == *holder) {
+                beacon.awake = None;
+                beacon.seen = Some(attempt.now);
+            }
             Ok(())
         })
         .await

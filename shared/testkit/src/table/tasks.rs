@@ -175,6 +175,14 @@ impl TaskStore for FakeStore {
         .await
     }
 
+    async fn glance(&self, keys: &[TaskKey]) -> Result<Vec<Task>, StoreError> {
+        self.attempt("tasks.glance", |rows, attempt| {
+            let found = keys.iter().filter_map(|key| rows.readable(key, attempt.now).ok().flatten());
+            Ok(found.map(|row| row.stored.task.clone()).collect())
+        })
+        .await
+    }
+
     async fn spec(&self, task: &Task) -> Result<Option<TaskSpec>, StoreError> {
         self.attempt("tasks.spec", |rows, attempt| match rows.seen(&task.key, attempt.now) {
             Some(row) if row.spec_broken => Err(unreadable("spec", task.key.id.to_string())),

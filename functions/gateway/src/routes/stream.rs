@@ -1,0 +1,182 @@
+//! `GET /api/threads/{thread}/mcp-tasks/stream`: the thread's tasks as they change, as server-sent events (DESIGN section 7).
+//!
+//! A task of its own looks and sends, and not the response: a client that takes nothing more would else hold its place, and one
+//! that is gone is noticed while nothing changes.
+
+use std::convert::Infallible;
+use std::time::Duration;
+
+use axum::extract::State;
+use axum::response::sse::{Event, KeepAlive, Sse};
+use axum::response::{IntoResponse, Response};
+use futures_util::stream;
+use http::{HeaderName, HeaderValue, StatusCode};
+use pudu_app::chain::Chain;
+use pudu_app::tasks::follow::{Follower, Look};
+use pudu_domain::{ThreadKey, Timestamp};
+use serde_json::json;
+use tokio::sync::mpsc;
+
+use crate::answer::TaskChange;
+use crate::error::{Failure, Missing, Unfit};
+use crate::guard::Who;
+use crate::input::{LastEventId, Thread};
+use crate::state::Gateway;
+use crate::streams::Open;
+
+/// Between two looks, while something changes.
+const SHORTEST: Duration = Duration::from_secs(1);
+/// And while nothing does.
+const LONGEST: Duration = Duration::from_secs(5);
+/// How long a client may leave what is sent to it.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// Between two signs of life on a stream that says nothing.
+const ALIVE: Duration = Duration::from_secs(15);
+/// When a client whose stream has ended comes again: at once, or where each time is a stream of its own as often as looks are.
+const AGAIN: (Duration, Duration) = (SHORTEST, LONGEST);
+/// Looks in a row that the table failed after which a stream ends.
+const FRUITLESS: u32 = 3;
+/// Tells a proxy not to gather what it passes on: that would hold events up.
+const UNBUFFERED: HeaderName = HeaderName::from_static("x-accel-buffering");
+/// Events on their way to one client.
+const ON_THE_WAY: usize = 64;
+
+/// The thread's tasks as they change.
+///
+/// Server-sent events. `task`: a task that is new to the stream or has changed, as it is now. `end`: the thread is gone, do not come again.
+/// The first events tell how things stand: each task that goes on and the newest 50; with `Last-Event-ID` what changed since then. A state
+/// may come twice, the latest always comes. A stream ends after a while and its client comes again; where answers are sent only
+/// as a whole it ends at once.
+#[utoipa::path(
+    get,
+    path = "/api/threads/{thread}/mcp-tasks/stream",
+    operation_id = "stream_tasks",
+    tag = "tasks",
+    params(Thread, LastEventId),
+    responses(
+        (status = OK, description = "Events `task` with this as data, and `end`", body = TaskChange, content_type = "text/event-stream"),
+        Missing, Unfit, Failure,
+    )
+)]
+pub(super) async fn get(
+    State(gateway): State<Gateway>,
+    Who(who): Who,
+    Thread(thread): Thread,
+    LastEventId(since): LastEventId,
+) -> Result<Response, Failure> {
+    let thread = ThreadKey { user: who.user, thread };
+    let too_many = || {
+        Failure::new(StatusCode::TOO_MANY_REQUESTS, "you have too many open streams here; close one first")
+    };
+    let open = gateway.streams.open(&thread).ok_or_else(too_many)?;
+    let mut follower = Follower::new(gateway.tasks.clone(), gateway.threads.clone(), thread);
+    let first = follower.begin(since).await?;
+    if first.is_over {
+        return Err(Failure::no_such_thread());
+    }
+    let (events, taken) = mpsc::channel(ON_THE_WAY);
+    let feed = Feed { gateway: gateway.clone(), open, follower, events };
+    gateway.calls.spawn(feed.run(first));
+    let taken = stream::unfold(taken, |mut taken| async {
+        taken.recv().await.map(|event| (Ok::<_, Infallible>(event), taken))
+    });
+    let alive = KeepAlive::new().interval(ALIVE);
+    let mut response = Sse::new(taken).keep_alive(alive).into_response();
+    response.headers_mut().insert(UNBUFFERED, HeaderValue::from_static("no"));
+    Ok(response)
+}
+
+/// What feeds one stream.
+struct Feed {
+    gateway: Gateway,
+    open: Open,
+    follower: Follower,
+    events: mpsc::Sender<Event>,
+}
+
+/// The stream has ended: its client is gone, too slow, or has heard the end.
+struct Ended;
+
+impl Feed {
+    async fn run(mut self, first: Look) {
+        // What it comes to is no news: the client comes again.
+        let _: Result<(), Ended> = self.feed(first).await;
+    }
+
+    async fn feed(&mut self, first: Look) -> Result<(), Ended> {
+        let clock = self.gateway.tasks.settle.clock.clone();
+        let lifetime = self.gateway.streams.lifetime();
+        let ends = clock.now() + lifetime;
+        let again = if lifetime.is_zero() { AGAIN.1 } else { AGAIN.0 };
+        let begun = first.watermark;
+        self.send(Event::default().retry(again)).await?;
+        self.tell(first).await?;
+        // Also a client that heard of no task knows where to go on; never before it has heard of all.
+        self.send(Event::default().id(id(begun))).await?;
+        let (mut pause, mut fruitless) = (SHORTEST, 0);
+        loop {
+            let left = ends.since(clock.now());
+            if left.is_zero() {
+                return Ok(());
+            }
+            tokio::select! {
+                biased;
+                () = self.events.closed() => return Err(Ended),
+                () = self.open.changed() => {
+                    pause = SHORTEST;
+                    self.follower.hurry();
+                }
+                () = clock.sleep(pause.min(left)) => {}
+            }
+            match self.follower.look().await {
+                Ok(look) => {
+                    let is_quiet = look.changed.is_empty();
+                    pause = if is_quiet { (pause * 2).min(LONGEST) } else { SHORTEST };
+                    fruitless = 0;
+                    self.tell(look).await?;
+                }
+                Err(error) => {
+                    tracing::warn!(error = %Chain(&error), "a stream could not look at its tasks");
+                    (pause, fruitless) = (LONGEST, fruitless + 1);
+                    if fruitless == FRUITLESS {
+                        return Ok(());
+                    }
+                }
+            }
+        }
+    }
+
+    /// Sends what a look found. The watermark is the last event's only: a client that got half of them begins with all again.
+    async fn tell(&self, look: Look) -> Result<(), Ended> {
+        let count = look.changed.len();
+        for (number, task) in look.changed.into_iter().enumerate() {
+            let event =
+                Event::default().event("task").json_data(TaskChange::from(task)).map_err(|error| {
+                    tracing::error!(%error, "a task could not be written to a stream");
+                    Ended
+                })?;
+            let is_last = number + 1 == count;
+            self.send(if is_last { event.id(id(look.watermark)) } else { event }).await?;
+        }
+        if look.is_over {
+            let why = json!({"detail": "the thread was deleted"});
+            self.send(Event::default().event("end").data(why.to_string())).await?;
+            return Err(Ended);
+        }
+        Ok(())
+    }
+
+    async fn send(&self, event: Event) -> Result<(), Ended> {
+        let clock = &self.gateway.tasks.settle.clock;
+        tokio::select! {
+            biased;
+            sent = self.events.send(event) => sent.map_err(|_| Ended),
+            () = clock.sleep(PATIENCE) => Err(Ended),
+        }
+    }
+}
+
+/// Where to go on from, as the id of an event.
+fn id(watermark: Timestamp) -> String {
+    watermark.as_millis().to_string()
+}
