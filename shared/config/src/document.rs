@@ -91,6 +91,17 @@ impl Document {
         self.servers.iter().find(|server| server.name == name)
     }
 
+    /// The same config with only these of its servers.
+    #[must_use]
+    pub fn only(&self, names: &[String]) -> Self {
+        let mut some = self.clone();
+        some.servers.retain(|server| names.contains(&server.name));
+        if let Some(entries) = some.raw.get_mut(SERVERS).and_then(Value::as_object_mut) {
+            entries.retain(|name, _| names.contains(name));
+        }
+        some
+    }
+
     /// The interceptors of every server, in their order (`mcpInterceptors`, reference 1.1 and 5.8).
     pub fn interceptors(&self) -> &[String] {
         &self.interceptors

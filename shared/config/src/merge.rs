@@ -20,7 +20,7 @@ use crate::server::oauth::SECRETS;
 /// Blocks whose own fields are kept one by one when not sent.
 const BLOCKS: &[&str] = &["oauth", "user_auth", "headers_from_context"];
 /// Fields that carry credentials: not kept silently for another endpoint.
-const CREDENTIALS: &[&str] = &["env", "headers", "oauth", "user_auth", "headers_from_context"];
+const CREDENTIALS: &[&str] = &["args", "env", "headers", "oauth", "user_auth", "headers_from_context"];
 
 /// The document that results from sending `incoming` when `stored` is there; it is not yet validated.
 ///
@@ -64,7 +64,8 @@ fn keep_order(new: &mut Value, old: &Value) {
     new.extend(given.into_iter().filter(|(key, _)| !old.contains_key(key)));
 }
 
-fn required_servers(incoming: Value) -> Result<Value, Vec<Problem>> {
+/// `incoming` with its server map under its one name.
+pub(crate) fn required_servers(incoming: Value) -> Result<Value, Vec<Problem>> {
     let given = ["mcpServers", "mcp_servers"].iter().any(|name| incoming.get(name).is_some());
     if incoming.is_object() && !given {
         let path = Path::default().key("mcp_servers");

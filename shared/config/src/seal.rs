@@ -11,6 +11,7 @@ use secrecy::{ExposeSecret, SecretBox, SecretString};
 use serde_json::Value;
 use sha2::Sha256;
 
+use crate::archived::Archived;
 use crate::canonical::canonical;
 use crate::document::Document;
 use crate::mask::stays_readable;
@@ -77,6 +78,11 @@ impl SealKey {
 
     /// The document that [`SealKey::seal_document`] stored.
     pub fn open_document(&self, stored: Value) -> Result<Document, OpenError> {
+        self.open_archived(stored)?.into_document().map_err(|problems| OpenError::Invalid { problems })
+    }
+
+    /// The same for a look back: what was stored long ago need not be valid by today's rules.
+    pub fn open_archived(&self, stored: Value) -> Result<Archived, OpenError> {
         let mut raw = stored;
         walk_document(&mut raw, &mut |place, value| {
             if stays_readable(place, value) {
@@ -93,7 +99,7 @@ impl SealKey {
                 .map(Edit::Replace)
                 .map_err(|_| OpenError::Rejected { path })
         })?;
-        Document::parse(raw).map_err(|problems| OpenError::Invalid { problems })
+        Ok(Archived::new(raw))
     }
 
     /// Seals one text for one place (for a token: its key in the table). The result is `sealed:v1:` and hex.

@@ -1,7 +1,8 @@
 //! The one list of sensitive places, as a walk over them (reference 5.10, and beyond it: URL user info and
-//! secret-looking query parameters). Masking, merging, sealing and validation are all built on it, so that no place
+//! secret-looking query parameters, and what arguments give away). Masking, merging, sealing and validation are all built on it, so that no place
 //! can be known to one and forgotten by another.
 
+pub(crate) mod arguments;
 mod key;
 pub(crate) mod url_parts;
 
@@ -10,6 +11,7 @@ use std::fmt;
 
 use serde_json::Value;
 
+pub use arguments::argument_secrets;
 pub use key::is_sensitive_key;
 
 use crate::document::{INTERCEPTORS, SERVERS};
@@ -17,6 +19,7 @@ use crate::mask::MASK;
 use crate::path::{Path, Step};
 use crate::problem::{Kind, Problem};
 use crate::server::{DECLARED, credentials, oauth};
+use arguments::{Arguments, Secret};
 use url_parts::{Part, UrlParts};
 
 /// What sealed values begin with; a literal that begins so is refused.
@@ -26,7 +29,7 @@ pub(crate) const SEALED: &str = "sealed:";
 pub(crate) struct Place<'a> {
     /// The JSON string or number.
     pub(crate) path: &'a Path,
-    /// When only a part of the string is sensitive: it is a URL, and never a `$VAR`.
+    /// When only a part of the string is sensitive: it is a URL or an argument, and never a `$VAR`.
     pub(crate) part: Option<&'a Part>,
     /// An OAuth secret is shown as null instead of `***`.
     pub(crate) shown_as_null: bool,
@@ -60,12 +63,26 @@ fn is_cut(text: &str) -> bool {
     text.contains("://") || UrlParts::of(text).secrets().any(|(_, secret)| ours(secret))
 }
 
+/// Whether an extra of this value has a sensitive place.
+fn mentions_secret(value: &mut Value) -> bool {
+    let mut found = false;
+    let mut visit = |_: &Place<'_>, _: &Value| -> Result<Edit, Infallible> {
+        found = true;
+        Ok(Edit::Keep)
+    };
+    let mut walk = Walk { path: Path::default(), visit: &mut visit, shown_as_null: false };
+    match walk.by_key(value) {
+        Ok(()) => found,
+    }
+}
+
 /// Problems with literals that cannot be told from our own forms: `***`, and what begins like a sealed value.
 pub(crate) fn misplaced(document: &mut Value) -> Vec<Problem> {
     let mut problems = Vec::new();
     let walked: Result<(), Infallible> = walk_document(document, &mut |place, value| {
         let text = value.as_str().unwrap_or_default();
-        let masked = text == MASK || (place.part.is_some() && text.split(':').any(|half| half == MASK));
+        let of_url = matches!(place.part, Some(Part::UserInfo | Part::Query { .. }));
+        let masked = text == MASK || (of_url && text.split(':').any(|half| half == MASK));
         let problem = if masked {
             Some((Kind::Mask, "holds the placeholder *** and no value is stored here; send the value itself"))
         } else if text.starts_with(SEALED) {
@@ -112,8 +129,7 @@ impl<E> Walk<'_, E> {
                 walk.unless_declared(credentials::FROM_CONTEXT, key, value)
             }),
             "url" => walk.url(value),
-            // Connection strings are common arguments of stdio servers.
-            "args" => walk.by_key(value),
+            "args" => walk.arguments(value),
             // Keyed by tool names, which are no field names.
             "tools" => walk.children(value, |walk, _, given| {
                 walk.children(given, |walk, key, value| walk.unless_declared(&["routing"], key, value))
@@ -154,6 +170,29 @@ impl<E> Walk<'_, E> {
             }
             Value::Bool(_) | Value::Null => Ok(()),
         }
+    }
+
+    fn arguments(&mut self, value: &mut Value) -> Result<(), E> {
+        let Value::Array(items) = value else { return self.by_key(value) };
+        let mut arguments = Arguments::default();
+        self.elements(items, |walk, item| match arguments.next(item.as_str().unwrap_or_default()).secret {
+            Secret::None => walk.by_key(item),
+            Secret::Whole => walk.everything(item),
+            Secret::From { at, name } => walk.end(item, at, name),
+        })
+    }
+
+    /// The end of a text, from `at` on.
+    fn end(&mut self, value: &mut Value, at: usize, name: String) -> Result<(), E> {
+        let Some((plain, secret)) = value.as_str().and_then(|text| text.split_at_checked(at)) else {
+            return Ok(());
+        };
+        let part = Part::Argument { name };
+        let place = Place { path: &self.path, part: Some(&part), shown_as_null: false };
+        if let Edit::Replace(Value::String(other)) = (self.visit)(&place, &Value::from(secret))? {
+            *value = format!("{plain}{other}").into();
+        }
+        Ok(())
     }
 
     fn url(&mut self, value: &mut Value) -> Result<(), E> {
@@ -201,8 +240,9 @@ impl<E> Walk<'_, E> {
 impl fmt::Display for Place<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.part {
-            // `@` and `?` cannot occur unquoted in a path.
+            // `@`, `=` and `?` cannot occur unquoted in a path.
             None => write!(f, "{}", self.path),
+            Some(Part::Argument { name }) => write!(f, "{}={}", self.path, Path::default().key(name)),
             Some(Part::UserInfo) => write!(f, "{}@userinfo", self.path),
             Some(Part::Query { at, key }) => {
                 write!(f, "{}?[{at}]{}", self.path, Path::default().key(key))

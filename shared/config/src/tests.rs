@@ -1,5 +1,6 @@
 //! The document as a whole, and the promise that no way out of this crate shows a secret.
 
+mod arguments;
 mod canary;
 
 use serde_json::{Value, json};

@@ -51,6 +51,33 @@ fn secrets_inside_urls_are_hidden_inside_them() {
 }
 
 #[test]
+fn secrets_inside_arguments_are_hidden_and_variables_stay() {
+    let shown = masked(json!({
+        "command": "npx",
+        "args": ["-y", "pkg", "--token", "s1", "--token", "$TOK", "--key=$TOK", "-H", "X-Own: s2", "API_KEY=s3",
+                 "--db=postgres://u:s4@h/x", "--config", r#"{"password":"s5"}"#],
+    }));
+    assert_eq!(
+        shown["args"],
+        json!([
+            "-y",
+            "pkg",
+            "--token",
+            "***",
+            "--token",
+            "$TOK",
+            "--key=***",
+            "-H",
+            "X-Own: ***",
+            "API_KEY=***",
+            "--db=postgres://***@h/x",
+            "--config",
+            "{***"
+        ])
+    );
+}
+
+#[test]
 fn a_dollar_in_a_part_of_a_url_is_no_reference() {
     assert_eq!(masked(json!({"type": "http", "url": "https://$PW@h"}))["url"], "https://***@h");
 }

@@ -6,9 +6,11 @@ use serde_json::Value;
 use url::Url;
 
 use super::shown;
+use crate::document::SERVERS;
 use crate::mask::MASK;
 use crate::path::{Path, Step};
 use crate::problem::{Kind, Problem, limited};
+use crate::sensitive::arguments::flags;
 use crate::sensitive::url_parts::{Part, UrlParts};
 use crate::sensitive::{Edit, Place, walk_document};
 
@@ -30,15 +32,53 @@ pub(super) fn restore(incoming: &mut Value, stored: &Value) -> Result<(), Vec<Pr
             }
         })
     });
+    left_over(incoming, stored, &mut problems);
     match walked {
         Ok(()) if problems.is_empty() => Ok(()),
         Ok(()) => Err(limited(problems)),
     }
 }
 
-/// Scheme, host and port as text; the text itself (without user info) when it is no URL, such as `$VAR`.
-pub(super) fn origin(url: &str) -> String {
-    Url::parse(url).map_or_else(|_| url.to_owned(), |url| url.origin().ascii_serialization())
+/// Scheme, host and port as text; of what is no URL, such as `$VAR`, all that is no secret. A URL of a scheme that browsers
+/// do not know has a host all the same.
+pub(super) fn origin(text: &str) -> String {
+    match Url::parse(text) {
+        Ok(url) if url.has_host() => {
+            let (host, port) = (url.host_str().unwrap_or_default(), url.port_or_known_default());
+            format!("{}://{host}:{}", url.scheme(), port.unwrap_or_default())
+        }
+        _ => {
+            let mut parts = UrlParts::of(text);
+            parts.secrets_mut().for_each(|(_, secret)| secret.clear());
+            parts.joined()
+        }
+    }
+}
+
+/// A `***` that was taken away from the flag that made it a secret, or given another name, stands for nothing any more.
+fn left_over(incoming: &Value, stored: &Value, problems: &mut Vec<Problem>) {
+    fn of(document: &Value) -> impl Iterator<Item = (&String, &Vec<Value>)> {
+        let servers = document.get(SERVERS).and_then(Value::as_object).into_iter().flatten();
+        servers.filter_map(|(name, entry)| Some((name, entry.get("args")?.as_array()?)))
+    }
+    for (name, args) in of(incoming) {
+        let before = of(stored).find(|(other, _)| *other == name).map(|(_, args)| args);
+        let known = |arg: &Value| before.is_some_and(|before| before.contains(arg));
+        for (at, arg) in args.iter().enumerate() {
+            if arg.as_str().is_some_and(ends_masked) && !known(arg) {
+                let place = Path::default().key(SERVERS).key(name).key("args").index(at);
+                if !problems.iter().any(|problem| problem.path.starts_with(&place.to_string())) {
+                    problems.push(Problem::new(Kind::Mask, &place, UNKNOWN));
+                }
+            }
+        }
+    }
+}
+
+/// Whether a text ends as the shown form of an argument does.
+fn ends_masked(text: &str) -> bool {
+    let before = text.strip_suffix(MASK);
+    before.is_some_and(|before| before.is_empty() || before.ends_with(['=', ':', ' ', '{', '[']))
 }
 
 const UNKNOWN: &str = "*** stands for no stored value; send the value itself";
@@ -60,15 +100,23 @@ impl Pair<'_> {
         match place.part {
             None if at.stored.is_string() || at.stored.is_number() => Ok(at.stored.clone()),
             None => Err(UNKNOWN),
+            Some(Part::Argument { .. }) => at.argument(),
             Some(part) => at.url_part(part),
         }
     }
 
     fn descend(self, path: &Path) -> Result<Self, &'static str> {
-        path.steps().iter().try_fold(self, |at, step| match step {
+        path.steps().iter().enumerate().try_fold(self, |at, (depth, step)| match step {
             Step::Key(key) => at.child(key).ok_or(UNKNOWN),
-            Step::Index(index) => at.element(*index),
+            Step::Index(index) => at.element(*index, is_args(path.steps().split_at(depth).0)),
         })
+    }
+
+    /// What stands for the end of an argument that looks as the stored one does.
+    fn argument(self) -> Result<Value, &'static str> {
+        let plain = self.sent_shown.as_str().and_then(|shown| shown.strip_suffix(MASK)).ok_or(UNKNOWN)?;
+        let secret = self.stored.as_str().and_then(|stored| stored.strip_prefix(plain)).ok_or(UNKNOWN)?;
+        Ok(secret.into())
     }
 
     fn child(self, key: &str) -> Option<Self> {
@@ -82,16 +130,23 @@ impl Pair<'_> {
 
     /// The stored element that looks like the sent one. Of several that look alike the client could not tell one from
     /// another: they are taken in order if it left all of them alone, and refused otherwise.
-    fn element(self, index: usize) -> Result<Self, &'static str> {
+    /// An argument looks like another one only after the same flag: what was a token there is not given to another one here,
+    /// and does not stand where it would be shown.
+    fn element(self, index: usize, is_args: bool) -> Result<Self, &'static str> {
         let sent = self.sent.as_array().ok_or(UNKNOWN)?;
         let sent_shown = self.sent_shown.as_array().ok_or(UNKNOWN)?;
         let stored = self.stored.as_array().ok_or(UNKNOWN)?;
         let stored_shown = self.stored_shown.as_array().ok_or(UNKNOWN)?;
         let look = sent_shown.get(index).ok_or(UNKNOWN)?;
-        let alike = |list: &[Value]| -> Vec<usize> {
-            list.iter().enumerate().filter(|(_, item)| *item == look).map(|(at, _)| at).collect()
+        let before = |list: &[Value]| if is_args { flags(list) } else { Vec::new() };
+        let (sent_flags, stored_flags) = (before(sent_shown), before(stored_shown));
+        let flag = |flags: &[Option<String>], at: usize| flags.get(at).cloned().flatten();
+        let wanted = flag(&sent_flags, index);
+        let alike = |list: &[Value], flags: &[Option<String>]| -> Vec<usize> {
+            let same = |at: usize, item: &Value| item == look && flag(flags, at) == wanted;
+            list.iter().enumerate().filter(|(at, item)| same(*at, item)).map(|(at, _)| at).collect()
         };
-        let (here, there) = (alike(sent_shown), alike(stored_shown));
+        let (here, there) = (alike(sent_shown, &sent_flags), alike(stored_shown, &stored_flags));
         let untouched = || here.iter().all(|at| sent.get(*at) == Some(look));
         if there.len() != here.len() || (there.len() > 1 && !untouched()) {
             return Err(AMBIGUOUS);
@@ -128,6 +183,11 @@ impl Pair<'_> {
         let found = nth.and_then(|nth| there.into_iter().nth(nth)).ok_or(UNKNOWN)?;
         Ok(found.1.into())
     }
+}
+
+/// Whether these steps lead to the arguments of a server.
+fn is_args(steps: &[Step]) -> bool {
+    matches!(steps, [Step::Key(servers), Step::Key(_), Step::Key(args)] if servers == SERVERS && args == "args")
 }
 
 /// The same secret of two URLs, wherever a parameter stands.

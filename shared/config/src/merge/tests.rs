@@ -157,6 +157,102 @@ fn masks_inside_urls_are_restored_for_the_same_origin_only() {
     assert_eq!(refused(old, url("https://u:***@h/")).path, "mcpServers.web.url@userinfo");
 }
 
+fn child(args: Value) -> Value {
+    json!({"command": "npx", "args": args})
+}
+
+#[test]
+fn an_argument_is_restored_by_its_flag_wherever_it_stands_now() {
+    let old = child(json!([
+        "-y",
+        "pkg",
+        "--token",
+        "s1",
+        "--api-key=s2",
+        "-H",
+        "Authorization: Bearer s3",
+        "https://u:s4@h",
+        r#"{"apiKey":"s5"}"#
+    ]));
+    let shown = json!([
+        "-y",
+        "pkg",
+        "--token",
+        "***",
+        "--api-key=***",
+        "-H",
+        "Authorization: ***",
+        "https://***@h",
+        "{***"
+    ]);
+    let masked = stored(old.clone()).masked()["mcpServers"]["web"]["args"].clone();
+    assert_eq!(masked, shown);
+    let sent = |args: Value| put(old.clone(), child(args));
+    assert_eq!(sent(shown).unwrap(), old);
+    let moved = json!(["--verbose", "https://***@h", "--api-key=***", "pkg", "--token", "***"]);
+    assert_eq!(
+        sent(moved).unwrap()["args"],
+        json!(["--verbose", "https://u:s4@h", "--api-key=s2", "pkg", "--token", "s1"])
+    );
+    let changed = json!(["--token", "new", "-H", "Authorization: ***"]);
+    assert_eq!(sent(changed).unwrap()["args"], json!(["--token", "new", "-H", "Authorization: Bearer s3"]));
+}
+
+#[test]
+fn a_masked_argument_that_lost_its_flag_or_name_is_refused_with_its_place() {
+    let old = child(json!(["--token", "s1", "--secret", "s2", "K_TOKEN=s3", "-H", "X-Own: s4"]));
+    for (args, place) in [
+        (json!(["***"]), "[0]"),
+        (json!(["--name", "***"]), "[1]"),
+        (json!(["--password", "***"]), "[1]"),
+        (json!(["--token=***"]), "[0]=--token"),
+        (json!(["K_NAME=***"]), "[0]"),
+        (json!(["x", "X-Own: ***"]), "[1]"),
+        (json!(["--token", "***", "--token", "***"]), "[1]"),
+    ] {
+        let problems = put(old.clone(), child(args.clone())).unwrap_err();
+        assert!(problems.iter().all(|problem| problem.kind == Kind::Mask), "{args}: {problems:?}");
+        assert_eq!(problems[0].path, format!("mcpServers.web.args{place}"), "{args}");
+        assert!(!format!("{problems:?}").contains("s1"));
+    }
+    // A literal of the operator's own that only looks like a mask is no mask.
+    let glob = child(json!(["***", "--glob=***"]));
+    assert_eq!(put(glob.clone(), glob.clone()).unwrap(), glob);
+}
+
+#[test]
+fn flags_that_stand_twice_are_kept_untouched_or_refused() {
+    let old = child(json!(["--token", "s1", "--token", "s2"]));
+    assert_eq!(
+        put(old.clone(), child(json!(["x", "--token", "***", "--token", "***"]))).unwrap()["args"][4],
+        "s2"
+    );
+    assert_eq!(refused(old.clone(), child(json!(["--token", "***"]))).path, "mcpServers.web.args[1]");
+    assert_eq!(
+        refused(old, child(json!(["--token", "***", "--token", "new"]))).path,
+        "mcpServers.web.args[1]"
+    );
+}
+
+#[test]
+fn arguments_do_not_follow_silently_to_another_command() {
+    let old = child(json!(["--token", "s1"]));
+    assert_eq!(put(old.clone(), json!({"command": "uvx"})).unwrap(), json!({"command": "uvx"}));
+    assert_eq!(put(old.clone(), json!({"command": "npx"})).unwrap(), old);
+}
+
+/// A scheme that browsers do not know has a host all the same.
+#[test]
+fn a_secret_of_a_database_does_not_follow_to_another_host() {
+    let old = json!({"command": "c", "db": "postgres://u:p@h:5/x", "args": ["--db=postgres://u:p@h"]});
+    let sent = |db: &str| json!({"command": "c", "db": db, "args": ["--db=postgres://***@h"]});
+    assert_eq!(put(old.clone(), sent("postgres://***@h:5/x")).unwrap(), old);
+    assert_eq!(put(old.clone(), sent("postgres://***@h:5/y")).unwrap()["db"], "postgres://u:p@h:5/y");
+    for other in ["postgres://***@evil:5/x", "postgres://***@h:6/x", "mysql://***@h:5/x"] {
+        assert_eq!(refused(old.clone(), sent(other)).path, "mcpServers.web.db@userinfo", "{other}");
+    }
+}
+
 #[test]
 fn the_shape_of_the_body_is_checked() {
     for body in [

@@ -22,6 +22,16 @@ pub fn is_sensitive_key(key: &str) -> bool {
     WORDS.iter().any(|word| words.contains(&format!("_{word}_")))
 }
 
+/// Words that tell it of a command line's flag, where they come last: `--auth`, `--db-pass`, `--openai-key`. Fields of a config
+/// are judged as the reference judges them.
+const LAST_WORDS: &[&str] = &["auth", "key", "pass", "passphrase", "pat", "pwd"];
+
+/// Whether the last word of a flag's name tells that its value is a secret, beyond [`is_sensitive_key`].
+pub(super) fn is_telling_word(name: &str) -> bool {
+    let name = snake(name);
+    name.rsplit('_').next().is_some_and(|last| LAST_WORDS.contains(&last))
+}
+
 /// Camel case split, lower case, everything else than `[a-z0-9]` collapsed to `_`, without `_` at the ends.
 fn snake(key: &str) -> String {
     let characters: Vec<char> = key.chars().collect();

@@ -6,9 +6,14 @@ use url::form_urlencoded;
 
 use super::{SEALED, is_sensitive_key};
 
-/// Which secret of a URL.
+/// Which part of a text is a secret.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Part {
+    /// The end of an argument, after this name (see [`arguments`](super::arguments)).
+    Argument {
+        /// As it stands there.
+        name: String,
+    },
     /// All before the last `@` of the authority.
     UserInfo,
     /// The value of a parameter.

@@ -85,6 +85,30 @@ impl Planter {
         format!("{scheme}://u:{user}@host.test/mcp?page={page}&access_token={token}&page=2")
     }
 
+    fn args(&mut self) -> Value {
+        let json = format!(r#"--config={{"{}":"{}"}}"#, "apiKey", self.secret());
+        json!([
+            "--db",
+            self.url("postgres"),
+            "--db",
+            self.url("postgres"),
+            self.plain(),
+            "--token",
+            self.secret(),
+            "--api-key",
+            "$SOME_VAR",
+            format!("--password={}", self.secret()),
+            "-H",
+            format!("X-Own: {}", self.secret()),
+            json,
+            format!("AWS_ACCESS_KEY_ID={}", self.secret()),
+            "--page",
+            self.plain(),
+            "--token",
+            self.secret(),
+        ])
+    }
+
     fn map(&mut self, names: &[String]) -> Value {
         names
             .iter()
@@ -143,7 +167,7 @@ fn config(seed: &Seed) -> Value {
     let from_context = json!({"headers": {"Authorization": plant.plain()}});
     let declared = json!({
         "type": if seed.stdio { "stdio" } else { "http" }, "command": plant.plain(), "url": plant.url("https"),
-        "args": ["--db", plant.url("postgres"), "--db", plant.url("postgres")], "description": plant.plain(),
+        "args": plant.args(), "description": plant.plain(),
         "env": plant.map(&seed.names), "headers": plant.map(&seed.names),
         "oauth": with(oauth, plant.extras(&seed.oauth, false)),
         "user_auth": with(user_auth, plant.extras(&seed.user_auth, false)),
