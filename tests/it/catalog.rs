@@ -10,6 +10,7 @@ mod shop;
 use std::time::Duration;
 
 use pudu_app::catalog::{NotFound, Role, ServerState};
+use pudu_app::configs::By;
 use pudu_testkit::fixture;
 use serde_json::json;
 
@@ -149,7 +150,7 @@ async fn a_change_to_one_server_rediscovers_only_that_one() {
     shop.now().await;
     shop.now().await;
     assert_eq!(shop.asked(), 2);
-    shop.configs.put(&json!({"mcp_servers": {"a": server(1), "b": server(3)}}), None).await.unwrap();
+    shop.configs.put(&json!({"mcp_servers": {"a": server(1), "b": server(3)}}), By::default()).await.unwrap();
     shop.now().await;
     assert_eq!(shop.asked(), 3);
     shop.pass(601).await;

@@ -133,11 +133,9 @@ async fn the_plain_key_is_in_no_row() {
     // Something sealed with it, as the config's revisions are.
     let sealed = key.seal("here", "text", [1; 24]).unwrap();
     let table = cloud.table();
-    let revision = pudu_app::ports::Revision {
-        number: 1,
-        at: pudu_domain::Timestamp::from_millis(1),
-        sealed: json!({"s": sealed}),
-    };
+    let at = pudu_domain::Timestamp::from_millis(1);
+    let made = pudu_app::ports::Made { number: 1, at, author: None };
+    let revision = pudu_app::ports::Revision { made, sealed: json!({"s": sealed}) };
     pudu_app::ports::ConfigStore::append(table.as_ref(), &revision).await.unwrap();
 
     let bytes = cloud.stored_bytes().await;

@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use acceptance::ports::{wired, wired_with};
+use pudu_app::configs::By;
 use pudu_app::deadline::Deadline;
 use pudu_app::ports::{Caller, Clock};
 use pudu_app::tools::Terms;
@@ -62,7 +63,7 @@ impl Bench {
     async fn configure(&self, config: Value) {
         let open = wired(self.clock, &self.table, &self.server, &self.gate(Open));
         let servers = config.pointer("/mcpServers").cloned().unwrap_or_default();
-        open.configs.put(&json!({ "mcp_servers": servers }), None).await.unwrap();
+        open.configs.put(&json!({ "mcp_servers": servers }), By::default()).await.unwrap();
     }
 
     fn gate(&self, script: impl pudu_testkit::Script + 'static) -> Gate {

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use acceptance::ports::wired_with;
 use pudu_app::catalog::ServerState;
+use pudu_app::configs::By;
 use pudu_app::ports::Clock;
 use pudu_app::wiring::Wiring;
 use pudu_config::Secrets;
@@ -42,7 +43,7 @@ async fn exactly_the_names_of_the_config_in_force_are_read_ahead() {
     assert!(vault.get("ONE").is_some() && !vault.is_known("TWO"));
 
     // A change takes effect at once in the process that made it, its variables too.
-    wiring.configs.put(&servers(&json!({"X-A": "$TWO"})), None).await.unwrap();
+    wiring.configs.put(&servers(&json!({"X-A": "$TWO"})), By::default()).await.unwrap();
     wiring.configs.current().await.unwrap();
     assert_eq!(vault.asked().last(), Some(&names(["TWO"])));
     assert!(vault.get("TWO").is_some() && !vault.is_known("ONE"));
@@ -52,7 +53,7 @@ async fn exactly_the_names_of_the_config_in_force_are_read_ahead() {
 async fn a_config_that_nobody_changes_is_asked_about_again() {
     let (table, clock, vault) = (FakeTable::new(), VirtualClock::start(), FakeVault::default());
     let wiring = process(&table, clock, &vault);
-    wiring.configs.put(&servers(&json!({"X-A": "$ONE"})), None).await.unwrap();
+    wiring.configs.put(&servers(&json!({"X-A": "$ONE"})), By::default()).await.unwrap();
     wiring.configs.current().await.unwrap();
     vault.asked();
     // When it is fresh enough the vault decides; asked it must be, or a rotated value would never come.
@@ -66,7 +67,7 @@ async fn a_source_that_is_down_hides_neither_the_config_nor_other_servers() {
     let (table, clock, vault) = (FakeTable::new(), VirtualClock::start(), FakeVault::default());
     vault.down(true);
     let wiring = process(&table, clock, &vault);
-    let put = wiring.configs.put(&servers(&json!({"X-A": "$ONE"})), None).await.unwrap();
+    let put = wiring.configs.put(&servers(&json!({"X-A": "$ONE"})), By::default()).await.unwrap();
     assert_eq!(put.response["mcp_servers"]["a"]["headers"]["X-A"], "$ONE");
     let catalogue = wiring.catalog.now(Duration::from_secs(10)).await.unwrap();
     assert_eq!(catalogue.servers.get("a").map(|part| part.state.clone()), Some(ServerState::Ok));

@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use acceptance::ports::wired_waking;
+use pudu_app::configs::By;
 use pudu_app::deadline::Deadline;
 use pudu_app::ports::{Awake, Background, Beacons, Caller, Clock, ItemKey, Wake};
 use pudu_app::tools::Terms;
@@ -44,7 +45,7 @@ impl Bench {
         let bench =
             Self { clock, table, server, waker: FakeWaker::default(), gate, processes: AtomicU64::new(1) };
         let servers = fixture::config().pointer("/mcpServers").cloned().unwrap();
-        bench.wiring().configs.put(&json!({ "mcp_servers": servers }), None).await.unwrap();
+        bench.wiring().configs.put(&json!({ "mcp_servers": servers }), By::default()).await.unwrap();
         fixture::a_poller_was_here(&*bench.beacons(), clock.now()).await.unwrap();
         bench
     }

@@ -9,7 +9,7 @@ use pudu_app::audit::AuditError;
 use pudu_app::callers::AuthError;
 use pudu_app::catalog::ResetError;
 use pudu_app::chain::Chain;
-use pudu_app::configs::{ConfigError, PutError};
+use pudu_app::configs::{ChangeError, ConfigError};
 use pudu_app::dead_letters::ReplayError;
 use pudu_app::keys::CreateError;
 use pudu_app::ports::{CallError, CallFault, SealKeyError, StoreError, VerifyError};
@@ -145,21 +145,21 @@ impl From<SealKeyError> for Failure {
     }
 }
 
-impl From<PutError> for Failure {
-    fn from(error: PutError) -> Self {
+impl From<ChangeError> for Failure {
+    fn from(error: ChangeError) -> Self {
         match error {
-            PutError::Problems(ref problems) => {
+            ChangeError::Problems(ref problems) => {
                 let shape = problems.iter().any(|problem| problem.kind == Kind::Shape);
                 let status = if shape { StatusCode::UNPROCESSABLE_ENTITY } else { StatusCode::BAD_REQUEST };
                 Self::new(status, error.to_string())
             }
-            PutError::Changed => Self::new(StatusCode::PRECONDITION_FAILED, error.to_string()),
-            PutError::Busy => Self::new(StatusCode::CONFLICT, error.to_string()),
+            ChangeError::Changed => Self::new(StatusCode::PRECONDITION_FAILED, error.to_string()),
+            ChangeError::Busy => Self::new(StatusCode::CONFLICT, error.to_string()),
             // Somebody's edit of the file is in the way, not a fault of ours.
-            PutError::Source(error @ ConfigError::Invalid { .. }) => {
+            ChangeError::Source(error @ ConfigError::Invalid { .. }) => {
                 Self::new(StatusCode::CONFLICT, error.to_string())
             }
-            PutError::Source(error) => error.into(),
+            ChangeError::Source(error) => error.into(),
         }
     }
 }

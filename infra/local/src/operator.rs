@@ -15,8 +15,9 @@ use axum::routing::{get, post, put};
 use axum::{Json, Router};
 use http::{StatusCode, header};
 use pudu_app::chain::Chain;
-use pudu_app::configs::{Configs, Current, PutError};
+use pudu_app::configs::{ChangeError, Configs, Current};
 use pudu_app::keys::Keys;
+use pudu_app::ports::Author;
 use pudu_config::{Document, parse_text};
 use pudu_domain::{ApiKey, CredentialTag, KeyDigest, Principal, Role, Scope, UserId};
 use serde::{Deserialize, Serialize};
@@ -112,14 +113,14 @@ async fn import(State(operator): State<Operator>, body: Bytes) -> Response {
     let document = match document {
         Ok(document) => document,
         Err(problems) => {
-            return refused(StatusCode::UNPROCESSABLE_ENTITY, &PutError::Problems(problems).to_string());
+            return refused(StatusCode::UNPROCESSABLE_ENTITY, &ChangeError::Problems(problems).to_string());
         }
     };
     // What cannot be read is what an import may be there to repair.
     let before = operator.stored.current().await.ok();
-    let change = operator.stored.import(document);
-    match operator.keys.audit.change(&operator.who, "config.import", "the config in the table", change).await
-    {
+    let author = Author::new(&operator.who, "config.import", "the config in the table");
+    let change = operator.stored.import(document, Some(&author));
+    match operator.keys.audit.change(&operator.who, &author.action, &author.target, change).await {
         Ok(after) => {
             tracing::info!(
                 config.revision = after.version.number,

@@ -1,6 +1,7 @@
 //! The config as the rest of the system sees it: opened, typed, cached for a second; and the one way to change it.
 
-mod put;
+mod change;
+mod history;
 mod table;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,7 +16,7 @@ use crate::chain::Chain;
 use crate::ports::{Clock, ConfigSource, Loaded, SealKeys, Vault, Version};
 
 pub use crate::ports::ConfigError;
-pub use put::PutError;
+pub use change::{By, ChangeError};
 pub use table::TableSource;
 
 /// How long a process may go on with a config that another process has replaced (DESIGN section 4).

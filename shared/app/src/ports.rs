@@ -31,8 +31,8 @@ pub use beacon::{Awake, Background, Beacon, Beacons, Raised};
 pub use caller::{Caller, Relayed, RequestSecrets, ServerError};
 pub use catalog_store::{CatalogStore, LISTING_KEPT, StoredListing};
 pub use clock::Clock;
-pub use config_source::{ConfigError, ConfigSource, Loaded, Version};
-pub use config_store::{ConfigStore, Moved, Revision};
+pub use config_source::{ConfigError, ConfigSource, Loaded, Past, Version};
+pub use config_store::{Author, ConfigStore, Made, Moved, Revision};
 pub use driver::{
     AnswerError, Cancelled, DriverError, Submission, SubmitError, Submits, Submitted, TaskDriver,
     Unanswerable,

@@ -1,7 +1,9 @@
 //! The config's revisions and the pointer to the current one.
 
+use std::cmp::Reverse;
+
 use async_trait::async_trait;
-use pudu_app::ports::{ConfigStore, Moved, Revision, StoreError};
+use pudu_app::ports::{ConfigStore, Made, Moved, Revision, StoreError};
 
 use crate::body::EncodeError;
 use crate::item::parts::Rows;
@@ -33,12 +35,24 @@ impl ConfigStore for Table {
         revision::decode(&row, &packed).map(Some)
     }
 
+    /// Numbers have no gaps, so the heads are read by their keys: a query would read the parts of large revisions too.
+    async fn history(&self, limit: usize, before: Option<u64>) -> Result<Vec<Made>, StoreError> {
+        const OPERATION: &str = "config_history";
+        let newest = self.pointer().await?.unwrap_or(0);
+        let newest = before.map_or(newest, |before| newest.min(before.saturating_sub(1)));
+        let keys: Vec<Key> = (1..=newest).rev().take(limit).map(Key::Revision).collect();
+        let rows = self.batch(OPERATION, &keys).await?;
+        let mut made = rows.iter().map(revision::decode_made).collect::<Result<Vec<_>, _>>()?;
+        made.sort_by_key(|made| Reverse(made.number));
+        Ok(made)
+    }
+
     async fn append(&self, revision: &Revision) -> Result<Moved, StoreError> {
         const OPERATION: &str = "append_revision";
         let mut nonce = [0; 8];
         self.random.fill(&mut nonce);
         let writer = hex::encode(nonce);
-        let before = match revision.number.checked_sub(1) {
+        let before = match revision.made.number.checked_sub(1) {
             None => return Err(EncodeError::RevisionZero.refused(OPERATION)),
             // The first pointer is put where there is none.
             Some(0) => When::Absent,
@@ -51,7 +65,7 @@ impl ConfigStore for Table {
         }
         let writes = [
             Write::put(revision::ITEM, head, When::Absent),
-            Write::put("config pointer", revision::pointer(revision.number), before),
+            Write::put("config pointer", revision::pointer(revision.made.number), before),
         ];
         match self.write(OPERATION, &writes).await? {
             Answer::Done(()) => Ok(Moved::Done),

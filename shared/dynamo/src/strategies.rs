@@ -5,7 +5,7 @@ use proptest::option::of;
 use proptest::prelude::*;
 use pudu_app::ports::Outcome as Came;
 use pudu_app::ports::{
-    AuditRecord, Background, NoteKey, RawTool, Revision, StoredKey, StoredListing, TaskProtocol, TokenKey,
+    AuditRecord, Author, Background, Made, NoteKey, RawTool, Revision, StoredKey, StoredListing, TaskProtocol, TokenKey,
 };
 use pudu_domain::event::Fingerprint;
 use pudu_domain::snapshot::Artifact;
@@ -24,10 +24,13 @@ use serde_json::{Map, Value};
 
 use crate::key::Key;
 
+fn user() -> impl Strategy<Value = UserId> {
+    "[a-z]{1,8}:[a-zA-Z0-9#/@:.%ü-]{1,20}".prop_map(|text| UserId::parse(text).unwrap())
+}
+
 pub(crate) fn thread_key() -> impl Strategy<Value = ThreadKey> {
-    let user = "[a-z]{1,8}:[a-zA-Z0-9#/@:.%ü-]{1,20}".prop_map(|text| UserId::parse(text).unwrap());
     let thread = "[A-Za-z0-9_-]{1,64}".prop_map(|text| ThreadId::parse(text).unwrap());
-    (user, thread).prop_map(|(user, thread)| ThreadKey { user, thread })
+    (user(), thread).prop_map(|(user, thread)| ThreadKey { user, thread })
 }
 
 pub(crate) fn task_id() -> impl Strategy<Value = TaskId> {
@@ -321,8 +324,20 @@ pub(crate) fn spec() -> impl Strategy<Value = TaskSpec> {
     )
 }
 
+fn author() -> impl Strategy<Value = Author> {
+    let tag = "[a-z0-9-]{1,32}".prop_map(|tag| CredentialTag::parse(tag).unwrap());
+    (user(), tag, "[a-z.]{0,20}", any::<String>()).prop_map(|(user, tag, action, target)| Author {
+        user,
+        tag,
+        action,
+        target,
+    })
+}
+
 pub(crate) fn revision() -> impl Strategy<Value = Revision> {
-    (1..u64::MAX, time(), json()).prop_map(|(number, at, sealed)| Revision { number, at, sealed })
+    let made = (1..u64::MAX, time(), of(author()));
+    let made = made.prop_map(|(number, at, author)| Made { number, at, author });
+    (made, json()).prop_map(|(made, sealed)| Revision { made, sealed })
 }
 
 /// Server, digest and list.

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use pudu_app::catalog::NotFound;
+use pudu_app::configs::By;
 use pudu_app::ports::{Clock, LISTING_KEPT};
 use pudu_testkit::{Gate, Trace, fixture, gate};
 use serde_json::{Value, json};
@@ -37,11 +38,11 @@ async fn a_list_belongs_to_the_entry_that_it_was_asked_with() {
     let shop = Shop::new(json!({"s": server(1)}), &[("s", Ok(vec!["t"]))]).await;
     shop.now().await;
     shop.says("s", tools(&["u"]));
-    shop.configs.put(&json!({"mcp_servers": {"s": server(2)}}), None).await.unwrap();
+    shop.configs.put(&json!({"mcp_servers": {"s": server(2)}}), By::default()).await.unwrap();
     assert!(shop.find("s_u").await.is_ok());
     assert!(shop.cold().find("s_u").await.is_ok());
     assert_eq!(shop.asked(), 2);
-    shop.configs.put(&json!({"mcp_servers": {"s": server(1)}}), None).await.unwrap();
+    shop.configs.put(&json!({"mcp_servers": {"s": server(1)}}), By::default()).await.unwrap();
     assert!(shop.find("s_t").await.is_ok(), "the first entry's list still holds");
     assert_eq!(shop.asked(), 2);
 }

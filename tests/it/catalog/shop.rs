@@ -7,7 +7,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use pudu_app::catalog::{Catalog, Catalogue, NotFound, Tool};
 use pudu_app::changes::ListChanges;
-use pudu_app::configs::{Configs, TableSource};
+use pudu_app::configs::{By, Configs, TableSource};
 use pudu_app::known::Known;
 use pudu_app::ports::{
     CallError, CallFault, Caller, CatalogStore, Clock, Listing, McpClient, RawTool, TaskReply, TaskRequest,
@@ -145,7 +145,7 @@ impl Shop {
             clock,
         });
         let shop = Self::process(clock, lists, FakeTable::new(), Gate::open());
-        shop.configs.put(&json!({ "mcp_servers": config }), None).await.unwrap();
+        shop.configs.put(&json!({ "mcp_servers": config }), By::default()).await.unwrap();
         shop
     }
 

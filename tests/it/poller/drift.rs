@@ -2,6 +2,8 @@
 //! the design has instead of the reference's (no restart; that server alone shows the reason).
 
 use super::*;
+use pudu_app::configs::By;
+use pudu_app::tools::Terms;
 
 /// Every status call that reached the server since, by handle.
 fn polled(bench: &Bench) -> std::collections::BTreeMap<String, usize> {
@@ -57,7 +59,8 @@ async fn vector_80_a_server_that_cannot_be_used_for_tasks_alone_shows_why() {
     let open = wired(bench.clock, &bench.table, &bench.server, &bench.gate(Open));
     let mut without = fixture::config()["mcpServers"].clone();
     without[fixture::SERVER]["url"] = json!(null);
-    let refused = open.configs.put(&json!({ "mcp_servers": without }), None).await.unwrap_err().to_string();
+    let refused =
+        open.configs.put(&json!({ "mcp_servers": without }), By::default()).await.unwrap_err().to_string();
     assert!(refused.contains(fixture::SERVER) && refused.contains("url"), "{refused}");
     bench.tick(20, |_: Call<'_>| Fate::Pass).await;
     assert_eq!(bench.row().task.tracking.errors, 0, "what was in force stays in force");

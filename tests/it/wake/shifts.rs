@@ -2,6 +2,7 @@
 
 use std::sync::atomic::AtomicUsize;
 
+use pudu_app::configs::By;
 use pudu_testkit::gate::Call as Asked;
 use pudu_testkit::{Fate, Script};
 
@@ -119,7 +120,7 @@ async fn events_that_come_together_wake_the_notifier_once() {
         items.extend(bench.woken());
     }
     // Its server is gone: the third failed poll in a row is news.
-    bench.wiring().configs.put(&json!({"mcp_servers": {}}), None).await.unwrap();
+    bench.wiring().configs.put(&json!({"mcp_servers": {}}), By::default()).await.unwrap();
     bench.call(Call::Wake(items), 120).await;
     let invoked = bench.waker.take();
     let told: usize = invoked.iter().map(|(_, items)| items.len()).sum();

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
 use pudu_app::chain::Chain;
-use pudu_app::ports::{ConfigError, ConfigSource, Loaded, Version};
+use pudu_app::ports::{Author, ConfigError, ConfigSource, Loaded, Made, Past, Version};
 use pudu_config::{Document, Problem, parse_text, repeated_keys};
 use tokio::sync::Mutex as AsyncMutex;
 
@@ -84,10 +84,24 @@ impl ConfigSource for FileSource {
         self.blocking("read", |inner| Ok(inner.in_force()?.loaded.clone())).await
     }
 
-    async fn replace(&self, over: &Version, document: &Document) -> Result<Option<Version>, ConfigError> {
+    /// The author is in the audit alone: a file has no place for one.
+    async fn replace(
+        &self,
+        over: &Version,
+        document: &Document,
+        _author: Option<&Author>,
+    ) -> Result<Option<Version>, ConfigError> {
         let (over, document) = (over.clone(), document.clone());
         let _turn = self.0.writers.lock().await;
         self.blocking("written", move |inner| inner.replace(&over, document)).await
+    }
+
+    async fn history(&self, _limit: usize, _before: Option<u64>) -> Result<Vec<Made>, ConfigError> {
+        Err(self.0.no_history())
+    }
+
+    async fn past(&self, _number: u64) -> Result<Option<Past>, ConfigError> {
+        Err(self.0.no_history())
     }
 }
 
@@ -152,6 +166,10 @@ impl Inner {
         let invalid = |problems: Vec<Problem>| ConfigError::Invalid { path: self.path.clone(), problems };
         let raw = parse_text(bytes).map_err(|problem| invalid(vec![problem]))?;
         Document::parse(raw).map_err(invalid)
+    }
+
+    fn no_history(&self) -> ConfigError {
+        ConfigError::NoHistory { path: self.path.clone() }
     }
 
     fn failed(&self, act: &'static str) -> impl Fn(io::Error) -> ConfigError {

@@ -1,6 +1,6 @@
 //! The example server is stored in an empty table, and nowhere else.
 
-use pudu_app::configs::Configs;
+use pudu_app::configs::{By, Configs};
 use pudu_app::ports::ConfigStore;
 use serde_json::json;
 
@@ -39,7 +39,7 @@ async fn a_config_of_a_user_is_never_touched_not_even_an_empty_one() {
     let (_folder, house) = house();
     house.create_table().await.unwrap();
     let configs: &Configs = &house.wiring.configs;
-    configs.put(&json!({ "mcpServers": {} }), None).await.unwrap();
+    configs.put(&json!({ "mcpServers": {} }), By::default()).await.unwrap();
     assert!(!seed(configs, URL).await.unwrap());
     assert_eq!(stored(&house).await, Some(1));
     assert!(configs.current().await.unwrap().servers.is_empty());
@@ -50,12 +50,12 @@ async fn a_port_that_the_config_does_not_know_is_told_and_a_foreign_server_is_no
     let (_folder, house) = house();
     house.create_table().await.unwrap();
     let configs = &house.wiring.configs;
-    let current = configs.put(&servers(SERVER, URL), None).await.unwrap();
+    let current = configs.put(&servers(SERVER, URL), By::default()).await.unwrap();
     assert_eq!(moved(&current, URL), None);
     let note = moved(&current, "http://127.0.0.1:9001/mcp").unwrap();
     assert!(note.contains("--example-port 8081") && note.contains("9001") && !note.contains('\n'), "{note}");
     for foreign in ["http://example.test/mcp", "http://127.0.0.1:8081/other"] {
-        let current = configs.put(&servers(SERVER, foreign), None).await.unwrap();
+        let current = configs.put(&servers(SERVER, foreign), By::default()).await.unwrap();
         assert_eq!(moved(&current, "http://127.0.0.1:9001/mcp"), None, "{foreign}");
     }
 }

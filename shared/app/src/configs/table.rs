@@ -6,7 +6,8 @@ use async_trait::async_trait;
 use pudu_config::{Document, NONCE_BYTES};
 
 use crate::ports::{
-    Clock, ConfigError, ConfigSource, ConfigStore, Loaded, Moved, Random, Revision, SealKeys, Version,
+    Author, Clock, ConfigError, ConfigSource, ConfigStore, Loaded, Made, Moved, Past, Random, Revision,
+    SealKeys, Version,
 };
 
 /// The table as a source of the config.
@@ -50,7 +51,12 @@ impl ConfigSource for TableSource {
         Ok(Loaded { version, document })
     }
 
-    async fn replace(&self, over: &Version, document: &Document) -> Result<Option<Version>, ConfigError> {
+    async fn replace(
+        &self,
+        over: &Version,
+        document: &Document,
+        author: Option<&Author>,
+    ) -> Result<Option<Version>, ConfigError> {
         let key = self.keys.current().await?;
         let mut nonce = || {
             let mut bytes = [0; NONCE_BYTES];
@@ -59,10 +65,22 @@ impl ConfigSource for TableSource {
         };
         let sealed = key.seal_document(document, &mut nonce)?;
         let number = over.number + 1;
-        match self.store.append(&Revision { number, at: self.clock.now(), sealed }).await? {
+        let made = Made { number, at: self.clock.now(), author: author.cloned() };
+        match self.store.append(&Revision { made, sealed }).await? {
             Moved::Done => Ok(Some(revision(number))),
             Moved::Conflict => Ok(None),
         }
+    }
+
+    async fn history(&self, limit: usize, before: Option<u64>) -> Result<Vec<Made>, ConfigError> {
+        Ok(self.store.history(limit, before).await?)
+    }
+
+    async fn past(&self, number: u64) -> Result<Option<Past>, ConfigError> {
+        let Some(Revision { made, sealed }) = self.store.revision(number).await? else { return Ok(None) };
+        let opened = self.keys.current().await?.open_archived(sealed);
+        let document = opened.map_err(|source| ConfigError::Open { number, source })?;
+        Ok(Some(Past { made, document }))
     }
 }
 

@@ -4,9 +4,9 @@ use std::io;
 use std::path::PathBuf;
 
 use async_trait::async_trait;
-use pudu_config::{Document, OpenError, Problem, SealError};
+use pudu_config::{Archived, Document, OpenError, Problem, SealError};
 
-use super::{SealKeyError, StoreError};
+use super::{Author, Made, SealKeyError, StoreError};
 
 /// A state of the config. Two are the same one or they are not; none is newer than another (reference 1.12).
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,6 +25,15 @@ pub struct Loaded {
     pub version: Version,
     /// The document with its secrets in the clear: never to be printed or answered.
     pub document: Document,
+}
+
+/// A config that once was in force.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Past {
+    /// Its number, and how it came to be.
+    pub made: Made,
+    /// The document with its secrets in the clear: never to be printed or answered.
+    pub document: Archived,
 }
 
 /// The config could not be read or written.
@@ -52,6 +61,15 @@ pub enum ConfigError {
     Missing {
         /// Which revision.
         number: u64,
+    },
+    /// This source keeps nothing of the past.
+    #[error(
+        "the config is the file {}, which has no revisions here: its history is where the file is kept, such as under version control",
+        path.display()
+    )]
+    NoHistory {
+        /// The file.
+        path: PathBuf,
     },
     /// The config file cannot be used.
     #[error("the config file {} cannot be {act}: check that it is there and may be used", path.display())]
@@ -87,6 +105,20 @@ pub trait ConfigSource: Send + Sync {
     /// The config in force.
     async fn load(&self) -> Result<Loaded, ConfigError>;
 
-    /// Makes `document` the config in force if `over` still is it; its version, or none when another came first.
-    async fn replace(&self, over: &Version, document: &Document) -> Result<Option<Version>, ConfigError>;
+    /// Makes `document` the config in force if `over` still is it; its version, or none when another came first. A source that
+    /// has a history remembers the author.
+    async fn replace(
+        &self,
+        over: &Version,
+        document: &Document,
+        author: Option<&Author>,
+    ) -> Result<Option<Version>, ConfigError>;
+
+    /// When and by whom the newest configs with a number below `before` were made, at most `limit`, newest first.
+    /// Errors: [`ConfigError::NoHistory`].
+    async fn history(&self, limit: usize, before: Option<u64>) -> Result<Vec<Made>, ConfigError>;
+
+    /// The config of that number, which need not be valid today; none if there is no such number.
+    /// Errors: [`ConfigError::NoHistory`].
+    async fn past(&self, number: u64) -> Result<Option<Past>, ConfigError>;
 }

@@ -12,7 +12,7 @@ const NOW: Timestamp = Timestamp::from_millis(1_793_491_200_000);
 const OUR_NONCE: &str = "0101010101010101";
 
 fn revision(number: u64, sealed: Value) -> Revision {
-    Revision { number, at: NOW, sealed }
+    Revision { made: Made { number, at: NOW, author: None }, sealed }
 }
 
 fn refused_by(writer: &str, revision: &Revision) -> Step {

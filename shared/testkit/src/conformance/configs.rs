@@ -1,7 +1,8 @@
 //! The config's revisions: immutable, in one line, however large.
 
 use futures_util::future::join_all;
-use pudu_app::ports::{Moved, Revision};
+use pudu_app::ports::{Author, Made, Moved, Revision};
+use pudu_domain::{CredentialTag, UserId};
 use serde_json::{Value, json};
 
 use super::life::fail;
@@ -15,10 +16,12 @@ pub(super) const CASES: &[Case] = cases![
     one_of_many_writers_of_a_revision_wins,
     a_document_is_read_as_it_was_written,
     a_large_document_is_read_as_it_was_written,
+    the_history_is_told_newest_first_a_page_at_a_time,
+    who_made_a_revision_is_kept_with_it,
 ];
 
 fn revision(world: &World, number: u64, sealed: Value) -> Revision {
-    Revision { number, at: world.now(), sealed }
+    Revision { made: Made { number, at: world.now(), author: None }, sealed }
 }
 
 async fn append(world: &World, revision: &Revision) -> Moved {
@@ -47,7 +50,7 @@ async fn revisions_follow_each_other(world: World) {
         written.push(next);
     }
     for earlier in written {
-        assert_eq!(read(&world, earlier.number).await, Some(earlier), "what was stored stays");
+        assert_eq!(read(&world, earlier.made.number).await, Some(earlier), "what was stored stays");
     }
     assert_eq!(read(&world, 13).await, None);
 }
@@ -102,4 +105,48 @@ async fn a_large_document_is_read_as_it_was_written(world: World) {
     let small = revision(&world, 2, json!({}));
     assert_eq!(append(&world, &small).await, Moved::Done);
     assert_eq!(read(&world, 2).await, Some(small));
+}
+
+async fn history(world: &World, limit: usize, before: Option<u64>) -> Vec<Made> {
+    world.config.history(limit, before).await.unwrap_or_else(|e| fail(&e))
+}
+
+/// Also past revisions that are in parts.
+async fn the_history_is_told_newest_first_a_page_at_a_time(world: World) {
+    assert_eq!(history(&world, 10, None).await, []);
+    let random = SeededRandom::new(9);
+    let mut written = Vec::new();
+    for number in 1..=7 {
+        world.at(number * 1000);
+        let noise: Vec<u64> =
+            (0..if number == 4 { 200_000 } else { 1 }).map(|_| random.below(u64::MAX)).collect();
+        let next = revision(&world, number, json!({ "noise": noise }));
+        assert_eq!(append(&world, &next).await, Moved::Done);
+        written.insert(0, next.made);
+    }
+    assert_eq!(history(&world, 100, None).await, written);
+    let (first, rest) = written.split_at(3);
+    assert_eq!(history(&world, 3, None).await, first);
+    assert_eq!(history(&world, 3, Some(5)).await.as_slice(), rest.split_at(3).0);
+    assert_eq!(history(&world, 3, Some(2)).await.as_slice(), rest.split_at(3).1);
+    for before in [0, 1] {
+        assert_eq!(history(&world, 3, Some(before)).await, []);
+    }
+    assert_eq!(history(&world, 1, Some(u64::MAX)).await.as_slice(), first.split_at(1).0);
+    assert_eq!(history(&world, 0, None).await, []);
+}
+
+async fn who_made_a_revision_is_kept_with_it(world: World) {
+    let (Ok(user), Ok(tag)) = (UserId::parse("oidc:0123456789abcdef:ann#1"), CredentialTag::parse("tag-1"))
+    else {
+        fail(&"no such user")
+    };
+    let author = Author { user, tag, action: "server.replace".into(), target: "a \u{1F98C}\n".into() };
+    let mut first = revision(&world, 1, json!({}));
+    first.made.author = Some(author);
+    let second = revision(&world, 2, json!({}));
+    assert_eq!(append(&world, &first).await, Moved::Done);
+    assert_eq!(append(&world, &second).await, Moved::Done);
+    assert_eq!(history(&world, 9, None).await, [second.made.clone(), first.made.clone()]);
+    assert_eq!((read(&world, 1).await, read(&world, 2).await), (Some(first), Some(second)));
 }

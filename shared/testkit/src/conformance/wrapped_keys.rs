@@ -2,7 +2,7 @@
 //! would be lost.
 
 use futures_util::future::join_all;
-use pudu_app::ports::{Moved, Revision};
+use pudu_app::ports::{Made, Moved, Revision};
 use serde_json::json;
 
 use super::life::fail;
@@ -53,7 +53,8 @@ async fn a_key_is_read_as_it_was_written(world: World) {
 
 async fn a_key_and_the_config_do_not_touch_each_other(world: World) {
     let append = async |number| {
-        let revision = Revision { number, at: world.now(), sealed: json!({"n": number}) };
+        let made = Made { number, at: world.now(), author: None };
+        let revision = Revision { made, sealed: json!({"n": number}) };
         world.config.append(&revision).await.unwrap_or_else(|e| fail(&e))
     };
     assert_eq!(append(1).await, Moved::Done);

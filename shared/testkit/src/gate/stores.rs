@@ -4,8 +4,8 @@ use std::fmt::Debug;
 
 use async_trait::async_trait;
 use pudu_app::ports::{
-    Committed, ConfigStore, DeliveredEvent, DueIndex, DuePage, EventLog, Moved, NoteKey, NoteStore, Revision,
-    StoreError, TaskStore,
+    Committed, ConfigStore, DeliveredEvent, DueIndex, DuePage, EventLog, Made, Moved, NoteKey, NoteStore,
+    Revision, StoreError, TaskStore,
 };
 use pudu_domain::task::Change;
 use pudu_domain::{
@@ -113,6 +113,10 @@ impl ConfigStore for Gated<dyn ConfigStore> {
 
     async fn revision(&self, number: u64) -> Result<Option<Revision>, StoreError> {
         self.through("config.revision", self.inner.revision(number)).await
+    }
+
+    async fn history(&self, limit: usize, before: Option<u64>) -> Result<Vec<Made>, StoreError> {
+        self.through("config.history", self.inner.history(limit, before)).await
     }
 
     async fn append(&self, revision: &Revision) -> Result<Moved, StoreError> {

@@ -131,7 +131,7 @@ impl Stage {
             Act::Down(down) => world.server.set_down(down),
             Act::Configure(drift) => {
                 // An operator whose change fails may try again; here nobody does.
-                let _ = self.wiring(act, gate).configs.import(drift.document()?).await;
+                let _ = self.wiring(act, gate).configs.import(drift.document()?, None).await;
             }
             Act::Delete => {
                 let thread = world.threads.first().cloned().ok_or("a world without threads")?;

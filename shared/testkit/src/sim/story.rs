@@ -177,7 +177,7 @@ async fn operator<B: Backend>(world: Arc<World<B>>, last: u64, random: SeededRan
             let process = Process::new(&world, "operator", &random, Arc::new(random.fork()));
             let change = async |wiring: Wiring| {
                 // An operator whose change fails sees it; here somebody changes it back at the end anyway.
-                let _ = wiring.configs.import(document).await;
+                let _ = wiring.configs.import(document, None).await;
             };
             process.run(change, PATIENCE).await;
             world.wait(stays).await;
@@ -193,7 +193,7 @@ pub(super) async fn configure<B: Backend>(
 ) -> Result<(), String> {
     let gate = Gate::new("operator", Arc::new(world.clock), world.trace.clone(), Open);
     let wiring = world.wiring("operator", world.clock, &gate, Arc::new(random.fork()));
-    let made = wiring.configs.import(drift.document()?).await;
+    let made = wiring.configs.import(drift.document()?, None).await;
     made.map(drop).map_err(|error| error.to_string())
 }
 

@@ -1,7 +1,7 @@
 //! The config's revisions in the fake table.
 
 use async_trait::async_trait;
-use pudu_app::ports::{ConfigStore, Moved, Revision, StoreError};
+use pudu_app::ports::{ConfigStore, Made, Moved, Revision, StoreError};
 
 use super::FakeStore;
 
@@ -15,14 +15,22 @@ impl ConfigStore for FakeStore {
         self.attempt("config.revision", |rows, _| Ok(rows.revisions.get(&number).cloned())).await
     }
 
+    async fn history(&self, limit: usize, before: Option<u64>) -> Result<Vec<Made>, StoreError> {
+        self.attempt("config.history", |rows, _| {
+            let below = rows.revisions.range(..before.unwrap_or(u64::MAX)).rev();
+            Ok(below.take(limit).map(|(_, revision)| revision.made.clone()).collect())
+        })
+        .await
+    }
+
     async fn append(&self, revision: &Revision) -> Result<Moved, StoreError> {
         self.attempt("config.append", |rows, attempt| {
-            if rows.pointer.unwrap_or(0) + 1 != revision.number {
-                let mine = attempt.retried && rows.revisions.get(&revision.number) == Some(revision);
+            if rows.pointer.unwrap_or(0) + 1 != revision.made.number {
+                let mine = attempt.retried && rows.revisions.get(&revision.made.number) == Some(revision);
                 return Ok(if mine { Moved::Done } else { Moved::Conflict });
             }
-            rows.revisions.insert(revision.number, revision.clone());
-            rows.pointer = Some(revision.number);
+            rows.revisions.insert(revision.made.number, revision.clone());
+            rows.pointer = Some(revision.made.number);
             Ok(Moved::Done)
         })
         .await

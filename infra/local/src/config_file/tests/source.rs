@@ -133,7 +133,7 @@ async fn vector_19_a_write_changes_what_was_meant_and_keeps_everything_else() {
     let mut raw = loaded.document.expose_raw().clone();
     raw["skills"]["s"]["enabled"] = json!(true);
     let document = Document::parse(raw.clone()).unwrap();
-    let version = source.replace(&loaded.version, &document).await.unwrap().unwrap();
+    let version = source.replace(&loaded.version, &document, None).await.unwrap().unwrap();
     let text = fs::read_to_string(source.path()).unwrap();
     assert_eq!(text, format!("{raw:#}\n"));
     assert!(text.contains("\"$GH\"") && text.find("skills") < text.find("mcpServers"));
@@ -148,14 +148,17 @@ async fn a_write_over_what_somebody_edited_meanwhile_is_not_made() {
     let read = source.version().await.unwrap();
     let document = Document::parse(with_servers(&["mine"])).unwrap();
     fs::write(source.path(), with_servers(&["theirs"]).to_string()).unwrap();
-    assert_eq!(source.replace(&read, &document).await.unwrap(), None);
+    assert_eq!(source.replace(&read, &document, None).await.unwrap(), None);
     assert_eq!(names(&source).await, ["theirs"]);
     fs::write(source.path(), "{ half an edit").unwrap();
     let now = source.version().await.unwrap();
-    assert!(matches!(source.replace(&now, &document).await.unwrap_err(), ConfigError::Invalid { .. }));
+    assert!(matches!(source.replace(&now, &document, None).await.unwrap_err(), ConfigError::Invalid { .. }));
     assert_eq!(fs::read_to_string(source.path()).unwrap(), "{ half an edit", "nobody's work is lost");
     fs::remove_file(source.path()).unwrap();
-    assert!(source.replace(&now, &document).await.unwrap().is_some(), "a file that is gone is made again");
+    assert!(
+        source.replace(&now, &document, None).await.unwrap().is_some(),
+        "a file that is gone is made again"
+    );
     assert_eq!(names(&source).await, ["mine"]);
 }
 
@@ -166,7 +169,7 @@ async fn two_processes_write_one_after_the_other_and_one_of_them_merges_again() 
     let (seen, also_seen) = (first.version().await.unwrap(), second.version().await.unwrap());
     let document = |name: &str| Document::parse(with_servers(&[name])).unwrap();
     let (one, two) = (document("one"), document("two"));
-    let (one, two) = tokio::join!(first.replace(&seen, &one), second.replace(&also_seen, &two));
+    let (one, two) = tokio::join!(first.replace(&seen, &one, None), second.replace(&also_seen, &two, None));
     let written = [one.unwrap(), two.unwrap()].into_iter().flatten().count();
     assert_eq!(written, 1, "the other one is told to read again");
 }
@@ -185,7 +188,7 @@ async fn a_lock_that_another_process_keeps_holds_up_writers_and_no_reader() {
         }
         drop(held);
     };
-    let (written, ()) = tokio::join!(source.replace(&version, &document), reading);
+    let (written, ()) = tokio::join!(source.replace(&version, &document, None), reading);
     assert!(written.unwrap().is_some());
     assert_eq!(names(&source).await, ["b"]);
 }
@@ -197,7 +200,7 @@ async fn a_write_that_fails_is_an_error_and_the_old_config_stays() {
     let source = FileSource::with_steps(healthy.path(), steps);
     let version = source.version().await.unwrap();
     let document = Document::parse(with_servers(&["b"])).unwrap();
-    let error = source.replace(&version, &document).await.unwrap_err();
+    let error = source.replace(&version, &document, None).await.unwrap_err();
     assert!(matches!(error, ConfigError::File { act: "written", .. }));
     assert_eq!((source.version().await.unwrap(), names(&source).await), (version, vec!["a".into()]));
 }

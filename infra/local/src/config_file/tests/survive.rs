@@ -88,7 +88,7 @@ proptest! {
             for document in &written {
                 for source in [&table as &dyn ConfigSource, &file] {
                     let over = source.version().await.unwrap();
-                    let version = source.replace(&over, document).await.unwrap().unwrap();
+                    let version = source.replace(&over, document, None).await.unwrap().unwrap();
                     let again = source.load().await.unwrap();
                     assert_eq!(again.version, version);
                     read.push(again.document);

@@ -79,11 +79,34 @@ fn a_delivered_event_that_is_in_its_row_reads() {
     assert_eq!(event::decode(&again).unwrap(), read);
 }
 
+/// The head of a revision from before authors were kept.
+fn revision_1() -> Row {
+    row(&[
+        ("pk", text("config")),
+        ("sk", text("rev#00000000000000000007")),
+        ("v", digits(1)),
+        ("at", digits(1_793_491_200_000)),
+        ("writer", text("0101010101010101")),
+        ("digest", text("00")),
+        ("parts", digits(2)),
+    ])
+}
+
+#[test]
+fn a_revision_without_an_author_reads() {
+    let made = revision::decode_made(&revision_1()).unwrap();
+    assert_eq!((made.number, made.at, made.author), (7, Timestamp::from_millis(1_793_491_200_000), None));
+    let mut half = revision_1();
+    half.insert("by".to_owned(), text("local:default"));
+    assert!(matches!(revision::decode_made(&half), Err(StoreError::Corrupt { attribute: "tag", .. })));
+}
+
 #[test]
 fn a_format_that_comes_later_is_not_guessed_at() {
     for (mut row, decode) in [
         (note_1(), (|row: &Row| note::decode(row).map(drop)) as fn(&Row) -> Result<(), StoreError>),
         (event_1(), |row| event::decode(row).map(drop)),
+        (revision_1(), |row| revision::decode_made(row).map(drop)),
     ] {
         row.insert("v".to_owned(), digits(3));
         assert!(matches!(decode(&row), Err(StoreError::Corrupt { attribute: "v", .. })));
