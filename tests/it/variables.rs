@@ -35,7 +35,7 @@ async fn exactly_the_names_of_the_config_in_force_are_read_ahead() {
     let wiring = process(&table, clock, &vault);
     wiring
         .configs
-        .put(&servers(&json!({"X-A": "$ONE", "X-B": "$$NOT", "X-C": "literal"})), None)
+        .put(&servers(&json!({"X-A": "$ONE", "X-B": "$$NOT", "X-C": "literal"})), By::default())
         .await
         .unwrap();
     wiring.configs.current().await.unwrap();

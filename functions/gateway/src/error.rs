@@ -99,6 +99,7 @@ impl From<ConfigError> for Failure {
             ConfigError::Store(error) => error.into(),
             ConfigError::Key(error) => error.into(),
             error @ ConfigError::File { .. } => told(StatusCode::SERVICE_UNAVAILABLE, &error),
+            error @ ConfigError::NoHistory { .. } => Self::new(StatusCode::CONFLICT, error.to_string()),
             error @ (ConfigError::Open { .. }
             | ConfigError::Missing { .. }
             | ConfigError::Seal(_)
@@ -153,8 +154,13 @@ impl From<ChangeError> for Failure {
                 let status = if shape { StatusCode::UNPROCESSABLE_ENTITY } else { StatusCode::BAD_REQUEST };
                 Self::new(status, error.to_string())
             }
+            ChangeError::Unknown { .. } | ChangeError::NoRevision { .. } => {
+                Self::new(StatusCode::NOT_FOUND, error.to_string())
+            }
             ChangeError::Changed => Self::new(StatusCode::PRECONDITION_FAILED, error.to_string()),
-            ChangeError::Busy => Self::new(StatusCode::CONFLICT, error.to_string()),
+            ChangeError::Exists { .. } | ChangeError::Busy => {
+                Self::new(StatusCode::CONFLICT, error.to_string())
+            }
             // Somebody's edit of the file is in the way, not a fault of ours.
             ChangeError::Source(error @ ConfigError::Invalid { .. }) => {
                 Self::new(StatusCode::CONFLICT, error.to_string())

@@ -4,6 +4,7 @@ mod body;
 mod context;
 mod cursor;
 mod described;
+mod etags;
 pub(crate) mod json;
 mod whole;
 
@@ -15,6 +16,7 @@ use serde::de::DeserializeOwned;
 pub(crate) use body::{Body, Raw, Shape};
 pub(crate) use context::{Context, Secrets};
 pub(crate) use cursor::{List, Paged, wrong as wrong_cursor};
+pub(crate) use etags::{IfMatch, IfNoneMatch, tagged};
 pub(crate) use whole::MAX_BODY;
 pub use whole::Patience;
 

@@ -3,6 +3,7 @@
 //! What one server does wrong hides nothing of another: it is reported as that server's state. A call waits for no server
 //! but those that could have its tool.
 
+mod overview;
 mod parts;
 mod toolsets;
 mod visible;
@@ -23,6 +24,7 @@ use crate::listings::{Listed, ListedTool};
 use crate::ports::{CallError, Clock, McpClient, StoreError, Version};
 use parts::{Part, Parts};
 
+pub use overview::{Overview, Probed, Standing};
 pub use visible::is_visible;
 
 /// What a tool does when it is called.

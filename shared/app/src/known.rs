@@ -13,8 +13,8 @@ use tokio::time::Instant;
 use crate::changes::ListChanges;
 use crate::listings::{ListedTool, Listings};
 use crate::ports::{
-    CallError, CallFault, Caller, CatalogStore, Clock, Judged, Listing, McpClient, TaskProtocol, TaskReply,
-    TaskRequest, ToolCall,
+    CallError, CallFault, Caller, CatalogStore, Clock, Era, Judged, Listing, McpClient, TaskProtocol,
+    TaskReply, TaskRequest, ToolCall,
 };
 
 /// What a question about a result leaves of its call's limit, so that whoever waits as long gets the result all the same.
@@ -148,6 +148,10 @@ impl McpClient for Known {
         let listed = self.listings.recall(server).await?;
         let misfit = listed.tool(tool)?.misfit(result)?;
         self.condemn(server, tool, result, misfit, limit).await.err()
+    }
+
+    async fn era(&self, server: &Server) -> Option<Era> {
+        self.listings.client().era(server).await
     }
 
     fn keep_servers(&self, names: &BTreeSet<&str>) {

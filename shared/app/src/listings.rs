@@ -6,6 +6,7 @@
 //! A table that fails costs questions, never an answer.
 
 mod listed;
+mod probe;
 mod slot;
 
 use std::collections::HashMap;
@@ -60,6 +61,8 @@ pub struct Glimpse {
     pub last: Option<Arc<Listed>>,
     /// What can be said now: a list that is fresh, or why there is none; nothing when somebody would have to ask.
     pub answer: Option<Result<Arc<Listed>, CallError>>,
+    /// Why the server could not be listed when it was last asked, and when that was; none since it could.
+    pub failed: Option<(CallError, Timestamp)>,
 }
 
 impl Listings {
@@ -82,7 +85,7 @@ impl Listings {
     pub fn peek(&self, server: &Server) -> Glimpse {
         let slot = self.slot(server);
         let answer = slot.answer(self.wanted(server, None));
-        Glimpse { last: slot.last(), answer }
+        Glimpse { last: slot.last(), answer, failed: slot.last_failure() }
     }
 
     /// A fresh list, within `limit`: from memory, the table or the server.

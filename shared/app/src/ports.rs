@@ -42,8 +42,8 @@ pub use error::StoreError;
 pub use event_log::{DeliveredEvent, EventLog};
 pub use key_store::{KeyStore, StoredKey};
 pub use mcp_client::{
-    CallError, CallFault, Judged, Listing, McpClient, RawTool, TaskMethod, TaskProtocol, TaskReply,
-    TaskRequest, ToolCall,
+    CallError, CallFault, Judged, LeftOut, Listing, MAX_LEFT_OUT, McpClient, RawTool, TaskMethod,
+    TaskProtocol, TaskReply, TaskRequest, ToolCall,
 };
 pub use note_store::{NoteKey, NoteStore};
 pub use peer_store::{Era, PeerStore};

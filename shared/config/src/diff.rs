@@ -104,7 +104,7 @@ fn told(
     (path.clone(), difference)
 }
 
-impl<'a> Side<'a> {
+impl Side<'_> {
     fn child(self, key: &str) -> Option<Self> {
         Some(Self { raw: self.raw.get(key)?, shown: self.shown.get(key)? })
     }

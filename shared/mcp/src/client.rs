@@ -20,7 +20,7 @@ use async_trait::async_trait;
 use futures_util::future::BoxFuture;
 use pudu_app::changes::ListChanges;
 use pudu_app::ports::{
-    CallError, Caller, Listing, McpClient, PeerStore, TaskReply, TaskRequest, TokenPorts, ToolCall,
+    CallError, Caller, Era, Listing, McpClient, PeerStore, TaskReply, TaskRequest, TokenPorts, ToolCall,
 };
 use pudu_config::{Secrets, Server, Transport};
 use pudu_domain::ThreadKey;
@@ -176,6 +176,14 @@ impl McpClient for Client {
         limit: Duration,
     ) -> Result<TaskReply, CallError> {
         call::ask(self, server, caller, request, Instant::now() + limit.min(LONGEST)).await
+    }
+
+    async fn era(&self, server: &Server) -> Option<Era> {
+        match &server.transport {
+            Transport::Sse(_) => Some(Era::Events),
+            Transport::Http(_) => self.eras.known(&self.target(server).ok()?.era_key()).await,
+            Transport::Stdio(_) | Transport::Unknown(_) => None,
+        }
     }
 
     fn keep_servers(&self, names: &BTreeSet<&str>) {

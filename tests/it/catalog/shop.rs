@@ -59,7 +59,7 @@ impl McpClient for Lists {
         let says = self.says.lock().unwrap().get(&server.name).cloned().unwrap_or(Says::Hangs);
         match says {
             Says::Tools(tools, ttl) => {
-                Ok(Listing { tools: tools.into_iter().map(raw).collect(), ttl, tasks: None })
+                Ok(Listing { tools: tools.into_iter().map(raw).collect(), ttl, ..Listing::default() })
             }
             Says::Fails(message) => Err(failed(CallFault::Broken, message)),
             Says::Unreachable => Err(failed(CallFault::NotSent, "it cannot be reached")),

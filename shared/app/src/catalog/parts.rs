@@ -37,9 +37,9 @@ impl Part {
     pub(super) fn of(glimpse: Glimpse) -> Self {
         match glimpse {
             Glimpse { answer: Some(Ok(list)), .. } => Self::Listed { list, fresh: true },
-            Glimpse { answer: Some(Err(error)), last } => Self::Failed { error, last },
-            Glimpse { answer: None, last: Some(list) } => Self::Listed { list, fresh: false },
-            Glimpse { answer: None, last: None } => Self::Silent,
+            Glimpse { answer: Some(Err(error)), last, .. } => Self::Failed { error, last },
+            Glimpse { answer: None, last: Some(list), .. } => Self::Listed { list, fresh: false },
+            Glimpse { answer: None, last: None, .. } => Self::Silent,
         }
     }
 

@@ -74,6 +74,11 @@ impl Slot {
         self.with(|state| state.listed.clone())
     }
 
+    /// Why the server could not be listed when it was last asked, and when that was; none since it could.
+    pub(super) fn last_failure(&self) -> Option<(CallError, Timestamp)> {
+        self.with(|state| state.failed.as_ref().map(|(error, at, _)| (error.clone(), *at)))
+    }
+
     /// Whether there is nothing to be gained from the table now.
     pub(super) fn has_looked(&self, now: Timestamp) -> bool {
         self.with(|state| state.looked.is_some_and(|at| now.is_within(LOOK_AGAIN, at)))

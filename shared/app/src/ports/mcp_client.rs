@@ -10,7 +10,7 @@ use pudu_config::Server;
 use pudu_domain::ThreadKey;
 use serde_json::{Map, Value};
 
-use super::Caller;
+use super::{Caller, Era};
 
 /// A tool as its server describes it, unchanged.
 #[derive(Debug, Clone, PartialEq)]
@@ -30,6 +30,20 @@ pub struct Listing {
     pub ttl: Option<Duration>,
     /// As what calls of its tools may become tasks, if they may.
     pub tasks: Option<TaskProtocol>,
+    /// What it listed and nobody can call, at most [`MAX_LEFT_OUT`].
+    pub left_out: Vec<LeftOut>,
+}
+
+/// Most tools of which it is told why they are left out: how many there are is the server's choice.
+pub const MAX_LEFT_OUT: usize = 100;
+
+/// A tool that is not taken.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LeftOut {
+    /// Its name, as far as it has one; as it may be shown.
+    pub tool: Option<String>,
+    /// Why.
+    pub reason: &'static str,
 }
 
 /// How a server itself lets calls become tasks.
@@ -221,6 +235,12 @@ pub trait McpClient: Send + Sync {
         _result: &Value,
         _limit: Duration,
     ) -> Option<CallError> {
+        None
+    }
+
+    /// How the server is spoken with, as far as somebody has found out. Never asks it.
+    async fn era(&self, server: &Server) -> Option<Era> {
+        let _ = server;
         None
     }
 

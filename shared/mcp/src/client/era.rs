@@ -71,6 +71,17 @@ impl Eras {
         Recalled::Unknown(Search { eras: self, key, turn })
     }
 
+    /// The same without finding out: nobody waits for anybody.
+    pub(super) async fn known(&self, key: &str) -> Option<Era> {
+        if let Some(era) = self.near(key) {
+            return Some(era);
+        }
+        let far = self.far.as_ref()?;
+        let era = stored("recalled", far.recall(key)).await.flatten()?;
+        self.keep(key, era);
+        Some(era)
+    }
+
     /// Forgets what turned out to be wrong.
     pub(crate) async fn forget(&self, key: &str) {
         lock(&self.near).remove(key);

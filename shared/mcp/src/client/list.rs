@@ -1,11 +1,11 @@
 //! All pages of `tools/list`.
 
 use std::collections::{BTreeMap, HashSet};
-use std::io;
 use std::time::Duration;
+use std::{io, mem};
 
 use async_trait::async_trait;
-use pudu_app::ports::{Listing, RawTool, TaskProtocol};
+use pudu_app::ports::{LeftOut, Listing, MAX_LEFT_OUT, RawTool, TaskProtocol};
 use rmcp::model::TASKS_EXTENSION_ID;
 use serde_json::{Map, Value};
 
@@ -93,7 +93,7 @@ pub(super) async fn all(
     let wrong = |what: String| Failure::not_mcp(shown, what);
     let mut tools = Vec::new();
     let mut bytes = 0;
-    let mut left_out = LeftOut { server, problems: BTreeMap::new() };
+    let mut left_out = Refused { server, shown: shown.as_ref(), problems: BTreeMap::new(), told: Vec::new() };
     let said = asked.tasks().await;
     // What is kept with the list holds as long as the list: a moment's trouble must not cost minutes without tasks.
     let mut ttl = said.is_err().then_some(UNSAID_FOR);
@@ -115,7 +115,7 @@ pub(super) async fn all(
                     bytes += size(&tool.definition);
                     tools.push(tool);
                 }
-                Err(problem) => *left_out.problems.entry(problem).or_default() += 1,
+                Err((name, problem)) => left_out.add(name, problem),
             }
         }
         if tools.len() > MAX_TOOLS {
@@ -125,8 +125,10 @@ pub(super) async fn all(
             return Err(wrong(format!("describes its tools in more than {MAX_BYTES} bytes")));
         }
         let cursor = match page.get_mut("nextCursor").map(Value::take) {
-            None | Some(Value::Null) => return Ok(Listing { tools, ttl, tasks }),
-            Some(Value::String(cursor)) if cursor.is_empty() => return Ok(Listing { tools, ttl, tasks }),
+            None | Some(Value::Null) => return Ok(Listing { tools, ttl, tasks, left_out: left_out.told() }),
+            Some(Value::String(cursor)) if cursor.is_empty() => {
+                return Ok(Listing { tools, ttl, tasks, left_out: left_out.told() });
+            }
             Some(Value::String(cursor)) => cursor,
             Some(_) => {
                 return Err(wrong("answered 'tools/list' with a 'nextCursor' that is no text".to_owned()));
@@ -142,23 +144,38 @@ pub(super) async fn all(
 
 /// A tool without a name cannot be called, nor can one in the newest revision whose marks for headers are wrong; neither
 /// hides the others.
-fn tool(newest: bool, definition: Value) -> Result<RawTool, &'static str> {
+fn tool(newest: bool, definition: Value) -> Result<RawTool, (Option<String>, &'static str)> {
     let name = definition.get("name").and_then(Value::as_str).filter(|name| !name.is_empty());
-    let name = name.map(str::to_owned).ok_or("it has no name")?;
+    let name = name.map(str::to_owned).ok_or((None, "it has no name"))?;
     match param_headers::problem(&definition).filter(|_| newest) {
-        Some(problem) => Err(problem),
+        Some(problem) => Err((Some(name), problem)),
         None => Ok(RawTool { name, definition }),
     }
 }
 
 /// The tools that are not in the list, by what is wrong with them. It is logged at the end, a line for each: how many there
 /// are is the server's choice.
-struct LeftOut<'a> {
+struct Refused<'a> {
     server: &'a str,
+    shown: &'a Redactor,
     problems: BTreeMap<&'static str, usize>,
+    told: Vec<LeftOut>,
 }
 
-impl Drop for LeftOut<'_> {
+impl Refused<'_> {
+    fn add(&mut self, name: Option<String>, reason: &'static str) {
+        *self.problems.entry(reason).or_default() += 1;
+        if self.told.len() < MAX_LEFT_OUT {
+            self.told.push(LeftOut { tool: name.map(|name| self.shown.text(&name)), reason });
+        }
+    }
+
+    fn told(&mut self) -> Vec<LeftOut> {
+        mem::take(&mut self.told)
+    }
+}
+
+impl Drop for Refused<'_> {
     fn drop(&mut self) {
         for (problem, tools) in &self.problems {
             tracing::warn!(server = self.server, problem, tools, "tools were left out");

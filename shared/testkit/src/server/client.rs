@@ -159,7 +159,7 @@ impl McpClient for FakeClient {
         });
         let research = RawTool { name: RESEARCH.into(), definition: research };
         let tools = tools.into_iter().chain(self.tasks.map(|_| research)).collect();
-        Ok(Listing { tools, ttl: None, tasks: self.tasks })
+        Ok(Listing { tools, tasks: self.tasks, ..Listing::default() })
     }
 
     async fn call_tool(
