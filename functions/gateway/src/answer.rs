@@ -1,13 +1,17 @@
 //! What callers see of tasks, events and tools (reference 8.2): never a handle, driver data or a lease. Each body is a type,
 //! because the contract is generated from it. What a server said passes through as the JSON that it is.
 
+mod config;
 mod event;
 mod operator;
+mod server;
 mod task;
 mod tool;
 
+pub(crate) use config::{Change, Differences, PastConfig, Revisions, ServerEntry, Servers};
 pub(crate) use event::ThreadEvent;
 pub(crate) use operator::{CorruptRow, DeadLetter};
+pub(crate) use server::{ProbeResult, ServerRow};
 pub(crate) use task::{Notified, TaskChange, TaskDetail, TaskRow, TaskStatus};
 pub(crate) use tool::{Called, Found, Listing, ToolEntry};
 

@@ -17,7 +17,7 @@ use pudu_app::tasks::{CancelError, InputError};
 use pudu_app::tools::InvokeError;
 use pudu_config::Kind;
 
-pub(crate) use described::{Conflict, Detail, Forbidden, Missing, Unfit, Upstream};
+pub(crate) use described::{Conflict, Detail, Forbidden, Missing, Stale, Unfit, Upstream};
 
 /// An answer that is not the one asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]

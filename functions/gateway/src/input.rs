@@ -6,6 +6,7 @@ mod cursor;
 mod described;
 mod etags;
 pub(crate) mod json;
+mod server;
 mod whole;
 
 use axum::extract::{FromRequestParts, Path, Query};
@@ -17,6 +18,7 @@ pub(crate) use body::{Body, Raw, Shape};
 pub(crate) use context::{Context, Secrets};
 pub(crate) use cursor::{List, Paged, wrong as wrong_cursor};
 pub(crate) use etags::{IfMatch, IfNoneMatch, tagged};
+pub(crate) use server::{RevisionNumber, ServerName};
 pub(crate) use whole::MAX_BODY;
 pub use whole::Patience;
 

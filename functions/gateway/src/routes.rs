@@ -9,6 +9,8 @@ mod health;
 mod keys;
 mod openapi;
 mod operator;
+mod revisions;
+mod servers;
 mod stream;
 mod tasks;
 mod threads;
@@ -16,7 +18,7 @@ mod tools;
 
 use axum::extract::DefaultBodyLimit;
 use axum::middleware::from_fn_with_state;
-use axum::routing::{get, post};
+use axum::routing::post;
 use axum::{Extension, Router};
 use http::{Method, StatusCode, Uri};
 use utoipa::OpenApi;
@@ -55,7 +57,15 @@ fn described() -> (Router<Gateway>, openapi::Described) {
         .routes(routes!(keys::create, keys::list))
         .routes(routes!(keys::revoke))
         .routes(routes!(audit::list))
-        .route("/api/mcp/config", get(config::get).put(config::put))
+        .routes(routes!(config::get, config::put, config::patch))
+        .routes(routes!(config::create))
+        .routes(routes!(config::replace, config::remove))
+        .routes(routes!(revisions::list))
+        .routes(routes!(revisions::get))
+        .routes(routes!(revisions::diff))
+        .routes(routes!(revisions::roll_back))
+        .routes(routes!(servers::list))
+        .routes(routes!(servers::probe))
         .routes(routes!(tools::reset))
         .routes(routes!(operator::dead_letters))
         .routes(routes!(operator::replay))

@@ -37,6 +37,8 @@ refusals! {
     Missing = "404": "There is no such thing, or it is somebody else's";
     /// Not as things are.
     Conflict = "409": "It cannot be done as things are now";
+    /// Over another state.
+    Stale = "412": "It has changed since the caller read it";
     /// What was sent.
     Unfit = "422": "A parameter or the body has a wrong shape; the detail says where";
     /// The server behind it.

@@ -6,6 +6,10 @@ use axum::extract::FromRequestParts;
 use http::header::{IF_MATCH, IF_NONE_MATCH};
 use http::request::Parts;
 use http::{HeaderMap, HeaderName};
+use utoipa::IntoParams;
+use utoipa::openapi::path::{Parameter, ParameterBuilder, ParameterIn};
+use utoipa::openapi::schema::ObjectBuilder;
+use utoipa::openapi::{Required, Type};
 
 use crate::state::Gateway;
 
@@ -58,6 +62,24 @@ fn tags(headers: &HeaderMap, name: &HeaderName, weak: impl Fn(&str) -> Option<&s
         Some(tag.strip_prefix('"').and_then(|tag| tag.strip_suffix('"')).unwrap_or(tag).to_owned())
     };
     Some(given.into_iter().filter_map(strong).collect())
+}
+
+fn in_header(name: &str, what: &str) -> Vec<Parameter> {
+    let text = ObjectBuilder::new().schema_type(Type::String).build();
+    let header = ParameterBuilder::new().name(name).parameter_in(ParameterIn::Header);
+    vec![header.required(Required::False).description(Some(what)).schema(Some(text)).build()]
+}
+
+impl IntoParams for IfMatch {
+    fn into_params(_: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
+        in_header("If-Match", "The ETag of the config that was read: over another one nothing is changed")
+    }
+}
+
+impl IntoParams for IfNoneMatch {
+    fn into_params(_: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
+        in_header("If-None-Match", "The ETag of what the caller has already")
+    }
 }
 
 #[cfg(test)]

@@ -49,8 +49,7 @@ impl Listings {
 /// Which tools have the name of one before them.
 fn doubles(tools: &[RawTool]) -> impl Iterator<Item = LeftOut> {
     let mut names = BTreeSet::new();
-    let double = |tool: &&RawTool| !names.insert(tool.name.as_str());
+    let doubles = tools.iter().filter(move |tool| !names.insert(tool.name.as_str()));
     let reason = "another tool of the server has the same name";
-    let doubles: Vec<&RawTool> = tools.iter().filter(double).collect();
-    doubles.into_iter().map(move |tool| LeftOut { tool: Some(tool.name.clone()), reason })
+    doubles.map(move |tool| LeftOut { tool: Some(tool.name.clone()), reason })
 }
