@@ -8,6 +8,7 @@
     reason = "everything here is a test or serves one: what does not hold ends it"
 )]
 
+mod administration;
 mod audit;
 mod callers;
 mod canary;

@@ -8,7 +8,7 @@ mod server;
 mod task;
 mod tool;
 
-pub(crate) use config::{Change, Differences, PastConfig, Revisions, ServerEntry, Servers};
+pub(crate) use config::{ChangedPlace, Differences, PastConfig, Revisions, ServerEntry, Servers};
 pub(crate) use event::ThreadEvent;
 pub(crate) use operator::{CorruptRow, DeadLetter};
 pub(crate) use server::{ProbeResult, ServerRow};

@@ -75,12 +75,12 @@ pub(crate) struct Differences {
     /// The one before them; 0 is the empty config before the first.
     pub(crate) against: u64,
     /// Each place that is different. The order of keys tells nothing.
-    pub(crate) changes: Vec<Change>,
+    pub(crate) changes: Vec<ChangedPlace>,
 }
 
 /// One difference.
 #[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct Change {
+pub(crate) struct ChangedPlace {
     /// Such as `mcpServers.web.headers.Authorization`.
     path: String,
     change: Kind,
@@ -131,7 +131,7 @@ impl PastConfig {
     }
 }
 
-impl From<Difference> for Change {
+impl From<Difference> for ChangedPlace {
     fn from(Difference { path, change, before, after }: Difference) -> Self {
         let change = match change {
             Changed::Added => Kind::Added,

@@ -9,7 +9,7 @@ use serde::Deserialize;
 use utoipa::IntoParams;
 
 use super::config::{by, changed};
-use crate::answer::{Change, Differences, PastConfig, Revisions, Servers};
+use crate::answer::{ChangedPlace, Differences, PastConfig, Revisions, Servers};
 use crate::error::{Conflict, Failure, Forbidden, Missing, Stale, Unfit};
 use crate::guard::Admin;
 use crate::input::{IfMatch, Params, RevisionNumber};
@@ -98,7 +98,7 @@ pub(super) async fn diff(
 ) -> Result<Json<Differences>, Failure> {
     let against = against.against.unwrap_or_else(|| number.saturating_sub(1));
     let found = gateway.configs.differences(number, against).await?.ok_or_else(no_such_revision)?;
-    Ok(Json(Differences { number, against, changes: found.into_iter().map(Change::from).collect() }))
+    Ok(Json(Differences { number, against, changes: found.into_iter().map(ChangedPlace::from).collect() }))
 }
 
 /// Makes the config what it was, as a new revision, if it is valid and acceptable today.
