@@ -8,7 +8,7 @@ use pudu_config::Server;
 use tokio::time::{Instant, timeout};
 
 use super::{LISTING, Listed, Listings, stored, timed_out};
-use crate::ports::{CallError, LeftOut, MAX_LEFT_OUT, RawTool};
+use crate::ports::{CallError, CallFault, LeftOut, MAX_LEFT_OUT, RawTool};
 
 impl Listings {
     /// What the server itself lists now, within `limit`, and what of that nobody can call. Of a server that is on it is known
@@ -24,7 +24,11 @@ impl Listings {
         let asked = timeout(limit, self.client.list_tools(server, limit)).await;
         let slot = server.enabled.then(|| self.slot(server));
         match asked.unwrap_or_else(|_| Err(timed_out(server, limit))) {
-            Err(error) => {
+            Err(mut error) => {
+                // When the time is over, that is what happened, wherever the question was then.
+                if until <= Instant::now() {
+                    error.fault = CallFault::Timeout;
+                }
                 if let Some(slot) = slot {
                     slot.failed(error.clone(), self.clock.now(), wanted.mark);
                 }

@@ -1,7 +1,7 @@
 use serde_json::json;
 
 use super::*;
-use crate::api_screen;
+use crate::{LaunchPolicy, api_screen};
 
 const STORED: &str = r#"{"own":[1],"mcpServers":{"good":{"transport":"http","url":"https://h/mcp","headers":{"A":"secret","B":"$TOK"},"x":{"token":"t"}},"bad":{"command":"/bin/sh","args":["-c","x"],"env":{"K":"$V"}},"off":{"type":"http","url":"https://o","enabled":false,"oauth":{"client_secret":"","client_id":"c"}}},"skills":{"s":{"enabled":false,"z":1}}}"#;
 
@@ -25,7 +25,7 @@ fn vector_103_a_patch_changes_one_boolean_and_not_its_siblings() {
     assert_eq!(on.to_string(), with(r#""enabled":false,"oauth""#, r#""enabled":true,"oauth""#));
     // The sibling that no API would take is not looked at.
     let on = Document::parse(on).unwrap();
-    assert_eq!(api_screen(&on.only(&["off".to_owned()]), Some(&there)), []);
+    assert_eq!(api_screen(&on.only(&["off".to_owned()]), Some(&there), &LaunchPolicy::default()), []);
     assert_eq!(enable_server("nobody", true, &there), Err(Refused::Unknown { name: "nobody".into() }));
 }
 

@@ -29,9 +29,10 @@ impl FileKeys {
         if let Some(key) = self.read()? {
             return Ok(key);
         }
-        let mut bytes = [0; 32];
+        let (mut bytes, mut nonce) = ([0; 32], [0; 8]);
         self.random.fill(&mut bytes);
-        match create(&self.path, &bytes) {
+        self.random.fill(&mut nonce);
+        match create(&self.path, &bytes, nonce) {
             Ok(()) => Ok(SealKey::new(bytes)),
             // Another process was faster: its key is the key.
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
@@ -87,10 +88,11 @@ fn parse(text: &SecretString) -> Option<SealKey> {
     Some(SealKey::new(bytes))
 }
 
-/// Writes a whole new file beside and links it into place, so that nobody ever reads half a key.
-fn create(path: &Path, bytes: &[u8; 32]) -> io::Result<()> {
+/// Writes a whole new file beside and links it into place, so that nobody ever reads half a key. Its name is by chance: process
+/// ids are not different where two containers share a folder.
+fn create(path: &Path, bytes: &[u8; 32], nonce: [u8; 8]) -> io::Result<()> {
     let text = bytes.iter().fold(String::new(), |text, byte| format!("{text}{byte:02x}"));
-    let beside = path.with_extension(format!("{}.new", std::process::id()));
+    let beside = path.with_extension(format!("{:016x}.new", u64::from_be_bytes(nonce)));
     let written =
         OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&beside).and_then(
             |mut file| {
@@ -121,6 +123,21 @@ mod tests {
         let again = keys(&path).current().await.unwrap();
         assert_eq!(again.open("here", &sealed).unwrap().expose_secret(), "text");
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+    async fn all_who_make_the_key_at_once_have_the_same_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("seal.key");
+        let mut makers = tokio::task::JoinSet::new();
+        for _ in 0..8 {
+            let keys = keys(&path);
+            makers.spawn(async move { keys.current().await.unwrap().seal("here", "text", [1; 24]).unwrap() });
+        }
+        let mut sealed = makers.join_all().await;
+        sealed.dedup();
+        assert_eq!(sealed.len(), 1);
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "nothing is left beside it");
     }
 
     /// What the system said is the source; the text says where and what to do.
