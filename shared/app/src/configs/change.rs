@@ -4,8 +4,8 @@
 use std::sync::Arc;
 
 use pudu_config::{
-    Document, LaunchPolicy, Problem, Refused, api_screen, create_servers, enable_server, put_servers, remove_server,
-    replace_server,
+    Document, LaunchPolicy, Problem, Refused, api_screen, create_servers, enable_server, put_servers,
+    remove_server, replace_server,
 };
 use serde_json::Value;
 
