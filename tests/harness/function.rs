@@ -1,6 +1,5 @@
 //! A function's own binary, as the platform runs it.
 
-use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
@@ -8,41 +7,9 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio::process::{Child, Command};
-use tokio::sync::OnceCell;
 
+use crate::binaries;
 use crate::runtime_api::{Outcome, RuntimeApi};
-
-/// Packages of the functions.
-const PACKAGES: [&str; 3] = ["pudu-gateway", "pudu-task-poller", "pudu-notifier"];
-
-static BUILT: OnceCell<BTreeMap<String, PathBuf>> = OnceCell::const_new();
-
-/// Where the functions' binaries are, by package; built when they are first asked for, in the profile of this test.
-async fn built() -> &'static BTreeMap<String, PathBuf> {
-    BUILT.get_or_init(build).await
-}
-
-async fn build() -> BTreeMap<String, PathBuf> {
-    let mut command = Command::new(env!("CARGO"));
-    command.args(["build", "--bins", "--message-format=json-render-diagnostics"]);
-    command.args(PACKAGES.iter().flat_map(|package| ["-p", package]));
-    if !cfg!(debug_assertions) {
-        command.arg("--release");
-    }
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
-    let output = command.current_dir(root).stderr(Stdio::inherit()).output().await.unwrap();
-    assert!(output.status.success(), "the functions do not build");
-    let messages = String::from_utf8(output.stdout).unwrap();
-    let artifacts = messages.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
-    let binaries: BTreeMap<String, PathBuf> = artifacts
-        .filter_map(|artifact| {
-            let binary = artifact["executable"].as_str()?;
-            Some((artifact["target"]["name"].as_str()?.to_owned(), PathBuf::from(binary)))
-        })
-        .collect();
-    assert!(PACKAGES.iter().all(|package| binaries.contains_key(*package)), "{binaries:?}");
-    binaries
-}
 
 /// A running function. Its process ends with this value, however the test ends.
 pub struct Function {
@@ -70,7 +37,7 @@ impl Start<'_> {
         let Self { package, environment, folder } = self;
         let api = RuntimeApi::start().await;
         let log = folder.join(format!("{package}.log"));
-        let mut command = Command::new(&built().await[package]);
+        let mut command = Command::new(binaries::function(package).await);
         command
             .env_clear()
             .envs(environment)

@@ -11,6 +11,7 @@
 
 mod answer;
 pub mod audit;
+mod binaries;
 mod clock;
 mod console;
 pub mod dynamo_backend;
@@ -23,6 +24,7 @@ mod logs;
 mod parameters;
 mod peer;
 pub mod ports;
+mod process;
 mod rows;
 mod runtime_api;
 mod table;
@@ -40,6 +42,7 @@ pub use invocations::Invocations;
 pub use logs::{CANARY, Logs, leaks};
 pub use parameters::ParameterStore;
 pub use peer::Peer;
+pub use process::Pudu;
 pub use rows::Rows;
 pub use table::{Calls, Cost, Costs, MeteredTable, second_engine, unique_table};
 pub use toll::Toll;

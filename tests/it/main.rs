@@ -20,6 +20,7 @@ mod contract;
 mod corpora;
 mod deletion;
 mod follow;
+mod hardening;
 mod http;
 mod kms;
 mod lambda;

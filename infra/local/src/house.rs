@@ -18,7 +18,7 @@ use pudu_config::LaunchPolicy;
 use pudu_domain::api_key::RANDOM_BYTES;
 use pudu_domain::{ApiKey, CredentialTag, Policy, Principal, Role, Scope, UserId};
 use pudu_dynamo::{Table, schema};
-use pudu_gateway::{Access, Door, Gateway, router};
+use pudu_gateway::{Access, Door, Gateway, Patience, router};
 use pudu_lambda::clock::SystemClock;
 use pudu_lambda::random::OsRandom;
 use pudu_lambda::seal_keys::FileKeys;
@@ -26,6 +26,7 @@ use pudu_notifier::Notifier;
 use pudu_task_poller::TaskPoller;
 
 use crate::config_file::FileSource;
+use crate::front::Front;
 use crate::mailbox::{LocalWaker, Mailbox};
 use crate::operator::{self, Operator};
 use crate::secrets::EnvSecrets;
@@ -69,6 +70,10 @@ pub struct Plan {
     pub stdio: Option<Launcher>,
     /// Which of them the API may name.
     pub launch: LaunchPolicy,
+    /// What a connection to the gateway may hold.
+    pub front: Front,
+    /// How long a caller of the gateway may take to send a body.
+    pub patience: Patience,
 }
 
 /// One composition of everything.
@@ -103,6 +108,8 @@ impl Plan {
             secrets: Arc::new(EnvSecrets),
             stdio: None,
             launch: LaunchPolicy::default(),
+            front: Front::default(),
+            patience: Patience::default(),
         }
     }
 }
@@ -197,7 +204,13 @@ impl House {
             Access::Callers(Arc::new(self.wiring.callers().with_own(&self.plan.key, self.operator())))
         };
         let gateway = Gateway::new(&self.wiring, notes, events, self.plan.door, access);
+        let gateway = Gateway { patience: self.plan.patience, ..gateway };
         router(gateway).merge(operator::router(operator))
+    }
+
+    /// What a connection to it may hold.
+    pub const fn front(&self) -> &Front {
+        &self.plan.front
     }
 
     /// The task-poller, claiming under the name `worker`.

@@ -11,6 +11,7 @@ pub mod demo;
 pub mod engine;
 pub mod example;
 pub mod folder;
+pub mod front;
 pub mod house;
 pub mod machine;
 pub mod mailbox;

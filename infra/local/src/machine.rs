@@ -7,8 +7,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context;
-use axum::Router;
-use axum::serve::ListenerExt;
 use pudu_app::ports::Background;
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
@@ -86,9 +84,9 @@ impl Machine {
         let gateway = listener.local_addr()?;
         let stop = CancellationToken::new();
         let mut parts = JoinSet::new();
-        let (router, stopped) = (house.gateway(), stop.clone());
+        let (front, router, stopped) = (house.front().clone(), house.gateway(), stop.clone());
         parts.spawn(async move {
-            serve(listener, router, stopped).await;
+            front.serve(listener, router, stopped).await;
             "the gateway"
         });
         Ok(Self { house, gateway, stop, parts })
@@ -157,16 +155,6 @@ impl Machine {
         }
         self.house.wiring.close().await;
     }
-}
-
-/// Serves a router until `stop`, then lets the requests in flight end.
-async fn serve(listener: TcpListener, router: Router, stop: CancellationToken) {
-    let listener = listener.tap_io(|stream| {
-        // An answer is one small write: waiting for more only delays it. A stream that refuses is slower.
-        let _ = stream.set_nodelay(true);
-    });
-    // Never an error: accepting retries by itself.
-    let _ = axum::serve(listener, router).with_graceful_shutdown(stop.cancelled_owned()).await;
 }
 
 #[cfg(test)]

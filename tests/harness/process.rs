@@ -1,0 +1,87 @@
+//! A real `pudu`, as a process of its own: what is measured of it, and done to it, is not this process's.
+
+use std::net::SocketAddr;
+use std::path::Path;
+use std::process::Stdio;
+
+use pudu::folder::DataFolder;
+use tempfile::TempDir;
+use tokio::io::{AsyncBufReadExt, BufReader};
+use tokio::process::{Child, Command};
+use tokio::task::JoinSet;
+
+use crate::binaries;
+
+/// A running Pudu on free ports, with its data in a folder of its own. It ends with this value.
+pub struct Pudu {
+    /// Where its gateway listens.
+    pub address: SocketAddr,
+    http: reqwest::Client,
+    key: String,
+    child: Child,
+    _reading: JoinSet<()>,
+    _folder: TempDir,
+}
+
+impl Pudu {
+    /// Starts it with these arguments, and of the environment only this and what it needs, and waits until it serves.
+    pub async fn start(arguments: &[&str], environment: &[(&str, &str)]) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let data = folder.path().join("data");
+        let mut child = Command::new(binaries::machine().await)
+            .args(["--port", "0", "--example-port", "0", "--config-source", "table"])
+            .arg("--data-dir")
+            .arg(&data)
+            .args(arguments)
+            .env_clear()
+            .env("PATH", "/usr/bin:/bin")
+            .envs(environment.iter().copied())
+            .current_dir(folder.path())
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .kill_on_drop(true)
+            .spawn()
+            .unwrap();
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        // The first line is printed when everything is there.
+        let started = lines.next_line().await.unwrap();
+        assert!(started.is_some(), "pudu {arguments:?} did not start");
+        let run = DataFolder::new(&data).announced().expect("it says where it listens");
+        let mut reading = JoinSet::new();
+        reading.spawn(async move { while let Ok(Some(_)) = lines.next_line().await {} });
+        let http = reqwest::Client::builder().no_proxy().build().unwrap();
+        Self { address: run.address, http, key: run.key, child, _reading: reading, _folder: folder }
+    }
+
+    /// The URL of a path of its gateway.
+    pub fn url(&self, path: &str) -> String {
+        format!("http://{}{path}", self.address)
+    }
+
+    /// A client for it.
+    pub const fn http(&self) -> &reqwest::Client {
+        &self.http
+    }
+
+    /// The key of an administrator.
+    pub fn key(&self) -> Option<&str> {
+        Some(&self.key)
+    }
+
+    /// Its resident memory now, in KiB.
+    pub fn resident(&self) -> u64 {
+        self.status("VmRSS:")
+    }
+
+    /// The most that its resident memory ever was, in KiB.
+    pub fn most_resident(&self) -> u64 {
+        self.status("VmHWM:")
+    }
+
+    fn status(&self, field: &str) -> u64 {
+        let pid = self.child.id().expect("it runs").to_string();
+        let status = std::fs::read_to_string(Path::new("/proc").join(pid).join("status")).unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix(field)).unwrap();
+        line.trim().trim_end_matches("kB").trim().parse().unwrap()
+    }
+}
