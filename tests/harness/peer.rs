@@ -2,15 +2,21 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
+use std::time::Duration;
 
 use pudu_lambda::env::{Process, Source};
+use serde_json::Value;
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::{Child, ChildStdin, Command};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
+use tokio::time::timeout;
 
 /// Set to 1 where `.ci/setup-peers` has installed them.
 const WANTED: &str = "PUDU_TEST_PEERS";
+
+/// Longer than any peer that ends by itself takes.
+const LONGEST: Duration = Duration::from_secs(120);
 
 /// A running peer. It ends with this value: by its closed stdin, and by a signal.
 pub struct Peer {
@@ -57,6 +63,24 @@ impl Peer {
             }
         });
         Self { url, said, _reading: reading, _stdin: stdin, _child: child }
+    }
+
+    /// Runs one that ends by itself, with a home of its own, and returns what it printed last, which must be JSON.
+    pub async fn ran(arguments: &[&str]) -> Value {
+        let home = tempfile::tempdir().unwrap();
+        let running = Command::new(Self::program())
+            .args(arguments)
+            .env("HOME", home.path())
+            .stdin(Stdio::null())
+            .kill_on_drop(true)
+            .output();
+        let output = timeout(LONGEST, running).await.expect("it ends").unwrap();
+        let text = String::from_utf8_lossy(&output.stdout);
+        let error = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{arguments:?}: {}\n{text}\n{error}", output.status);
+        let json = text.lines().rev().find_map(|line| serde_json::from_str(line).ok());
+        json.or_else(|| serde_json::from_str(&text).ok())
+            .unwrap_or_else(|| panic!("{arguments:?} printed no JSON:\n{text}\n{error}"))
     }
 
     /// What it said after its URL, once that are at least `count` lines.

@@ -1,5 +1,6 @@
 //! The main job against servers that nobody here wrote the wire of, in every protocol revision and over every transport.
 
+mod clients;
 mod oauth;
 mod tasks;
 mod transports;

@@ -45,7 +45,9 @@ async fn a_submission_is_a_task_of_this_endpoint_until_its_result_is_inlined() {
     let ended = state(&client, id).await;
     assert_eq!(ended["status"], "completed");
     assert!(
-        ended["result"]["content"][0]["text"].is_string() && ended["result"]["isError"] == false,
+        ended["result"]["content"][0]["text"].is_string()
+            && ended["result"]["isError"] == false
+            && ended["result"]["resultType"] == "complete",
         "{ended}"
     );
     assert_eq!(ended["ttlMs"], json!(30 * 24 * 3_600_000_u64 + 10_000), "thirty days from its end");

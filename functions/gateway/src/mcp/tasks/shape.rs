@@ -46,7 +46,11 @@ pub(super) fn shown(
     fields.extend(said.map(|said| ("statusMessage".to_owned(), said.into())));
     match task.status() {
         Status::Completed => {
-            let result = result(payload, row.spec.driver == ORDINARY_TOOLS);
+            let mut result = result(payload, row.spec.driver == ORDINARY_TOOLS);
+            if let Value::Object(result) = &mut result {
+                // Clients read it as the answer that the call itself would have had.
+                result.entry("resultType").or_insert_with(|| "complete".into());
+            }
             fields.insert("result".to_owned(), result);
         }
         Status::Failed => {
