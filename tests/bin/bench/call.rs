@@ -11,9 +11,11 @@ use std::time::Instant;
 use anyhow::Context;
 
 use crate::row::Row;
-use server::{EchoServer, Speaks};
+use server::EchoServer;
+pub(crate) use server::Speaks;
 pub(crate) use sessions::serve;
-use ways::{Pudu, Raw, Sdk, Way};
+use ways::{Pudu, Sdk, Way};
+pub(crate) use ways::{Raw, arguments, check};
 
 /// Calls of each way that count, and calls before that.
 const CALLS: usize = 6_000;

@@ -11,6 +11,7 @@
 mod call;
 mod cost;
 mod drain;
+mod gateway;
 mod growth;
 mod lateness;
 mod life;
@@ -42,6 +43,12 @@ enum Name {
     /// Is the stdio server of those sessions.
     #[value(hide = true)]
     Serve,
+    /// `tools/call` through `/mcp` and `/api/…/tools` beside the direct call and FastMCP's proxy, to servers of both eras, on
+    /// 1, 16 and 32 connections; memory under load; the config through the API. Needs what `scripts/bench-gateway` installs.
+    Gateway,
+    /// Is an upstream server of that.
+    #[value(hide = true)]
+    Echo,
     /// Size, start-to-ready time and memory of each function, built with the `function` profile.
     Start,
 }
@@ -54,6 +61,9 @@ struct Arguments {
     /// One JSON object per row instead of a table.
     #[arg(long)]
     json: bool,
+    /// The revision of the echo server.
+    #[arg(long, hide = true, default_value = "2026-07-28")]
+    speaks: String,
 }
 
 fn main() -> anyhow::Result<()> {
@@ -77,6 +87,8 @@ fn main() -> anyhow::Result<()> {
             Name::Lateness => lateness::run(&mut out).await,
             Name::Growth => growth::run(&mut out).await,
             Name::Call => call::run(&mut out).await,
+            Name::Gateway => gateway::run(&mut out).await,
+            Name::Echo => gateway::serve(&arguments.speaks, |url| println!("{url}")).await,
             Name::Serve | Name::Cost => Ok(()),
             Name::Start => start::run(&mut out).await,
         }

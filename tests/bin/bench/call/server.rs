@@ -22,7 +22,7 @@ use tokio::task::JoinSet;
 
 /// What a server speaks.
 #[derive(Clone, Copy, PartialEq)]
-pub(super) enum Speaks {
+pub(crate) enum Speaks {
     /// 2026-07-28.
     Newest,
     /// 2025-11-25, with sessions.
@@ -30,7 +30,7 @@ pub(super) enum Speaks {
 }
 
 impl Speaks {
-    pub(super) fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Newest => "2026-07-28",
             Self::Sessions => "2025-11-25",

@@ -32,11 +32,11 @@ pub(super) trait Way {
     async fn call(&self) -> anyhow::Result<()>;
 }
 
-fn arguments() -> Map<String, Value> {
+pub(crate) fn arguments() -> Map<String, Value> {
     Map::from_iter([("text".to_owned(), Value::String("The smallest deer".to_owned()))])
 }
 
-fn check(result: &Value) -> anyhow::Result<()> {
+pub(crate) fn check(result: &Value) -> anyhow::Result<()> {
     let said = result.pointer("/structuredContent/text").and_then(Value::as_str);
     ensure!(said == Some("The smallest deer"), "no echo: {result}");
     Ok(())
@@ -95,15 +95,15 @@ impl Way for Sdk {
 }
 
 /// The bytes of one request, sent again and again.
-pub(super) struct Raw {
+pub(crate) struct Raw {
     http: reqwest::Client,
-    url: String,
-    headers: HeaderMap,
-    body: String,
+    pub(crate) url: String,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: String,
 }
 
 impl Raw {
-    pub(super) async fn connect(url: &str, speaks: Speaks) -> anyhow::Result<Self> {
+    pub(crate) async fn connect(url: &str, speaks: Speaks) -> anyhow::Result<Self> {
         let revision = speaks.name();
         let mut headers = HeaderMap::from_iter([
             (http::header::CONTENT_TYPE, HeaderValue::from_static("application/json")),
