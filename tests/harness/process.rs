@@ -17,7 +17,7 @@ pub struct Pudu {
     /// Where its gateway listens.
     pub address: SocketAddr,
     http: reqwest::Client,
-    key: String,
+    key: Option<String>,
     child: Child,
     _reading: JoinSet<()>,
     _folder: TempDir,
@@ -46,11 +46,13 @@ impl Pudu {
         // The first line is printed when everything is there.
         let started = lines.next_line().await.unwrap();
         assert!(started.is_some(), "pudu {arguments:?} did not start");
-        let run = DataFolder::new(&data).announced().expect("it says where it listens");
+        let data = DataFolder::new(&data);
+        let run = data.announced().expect("it says where it listens");
+        let key = data.admin_key().unwrap().map(|key| key.expose().to_owned());
         let mut reading = JoinSet::new();
         reading.spawn(async move { while let Ok(Some(_)) = lines.next_line().await {} });
         let http = reqwest::Client::builder().no_proxy().build().unwrap();
-        Self { address: run.address, http, key: run.key, child, _reading: reading, _folder: folder }
+        Self { address: run.address, http, key, child, _reading: reading, _folder: folder }
     }
 
     /// The URL of a path of its gateway.
@@ -63,9 +65,9 @@ impl Pudu {
         &self.http
     }
 
-    /// The key of an administrator.
+    /// The key of an administrator, if it asks for one.
     pub fn key(&self) -> Option<&str> {
-        Some(&self.key)
+        self.key.as_deref()
     }
 
     /// Its resident memory now, in KiB.

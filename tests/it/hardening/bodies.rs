@@ -7,7 +7,6 @@ use acceptance::World;
 use axum::body::Body;
 use http::{Method, Request, header};
 use pudu::engine::Engine;
-use pudu::front::Front;
 use pudu::house::{House, Plan};
 use pudu::machine::{Machine, listen_anywhere};
 use pudu_gateway::Patience;
@@ -22,12 +21,16 @@ const CONFIG: &str = "/api/mcp/config";
 const MIB: usize = 1024 * 1024;
 const SHORT: Duration = Duration::from_millis(50);
 
-/// A machine without servers, whose callers get so much time.
+/// A machine without servers, whose callers get so much time and show no key.
 async fn machine(patience: Patience) -> (TempDir, Machine) {
+    machine_that(patience, true).await
+}
+
+async fn machine_that(patience: Patience, no_auth: bool) -> (TempDir, Machine) {
     let folder = tempfile::tempdir().unwrap();
     let client = Engine::in_memory().unwrap().client();
-    let plan = Plan::new(client, "pudu".to_owned(), folder.path().join("seal.key"), "key".to_owned());
-    let house = House::new(Plan { patience, front: Front::default(), ..plan }).unwrap();
+    let plan = Plan::new(client, "pudu".to_owned(), folder.path().join("seal.key"));
+    let house = House::new(Plan { patience, no_auth, ..plan }).unwrap();
     house.create_table().await.unwrap();
     (folder, Machine::start(Arc::new(house), listen_anywhere().await.unwrap()).unwrap())
 }
@@ -110,6 +113,11 @@ async fn who_is_refused_is_refused_before_the_body() {
         let answer = rest(&mut sent(machine.gateway, request.as_bytes()).await).await;
         assert!(answer.starts_with(&format!("HTTP/1.1 {status} ")), "{answer}");
     }
+    machine.stop().await;
+    let (_folder, machine) = machine_that(Patience::default(), false).await;
+    let request = head("PUT", CONFIG, "content-length: 18\r\nconnection: close\r\n");
+    let answer = rest(&mut sent(machine.gateway, request.as_bytes()).await).await;
+    assert!(answer.starts_with("HTTP/1.1 401 "), "{answer}");
     machine.stop().await;
 }
 

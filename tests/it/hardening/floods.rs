@@ -10,9 +10,10 @@ const GROWTH: u64 = 160 * 1024;
 const ROUNDS: usize = 20;
 
 /// One caller of each kind, by number.
-fn request(number: usize) -> Vec<u8> {
+fn request(number: usize, key: &str) -> Vec<u8> {
     let mebibyte = "x".repeat(1024 * 1024);
-    let close = "connection: close\r\n";
+    // Known, or nothing of a body would be read.
+    let close = format!("connection: close\r\nauthorization: Bearer {key}\r\n");
     let put = |body: &str, fields: &str| head("PUT", "/api/mcp/config", &format!("{close}{fields}")) + body;
     match number % 8 {
         // Heads.
@@ -40,6 +41,7 @@ fn request(number: usize) -> Vec<u8> {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_flood_of_everything_takes_bounded_memory_and_the_server_serves_on() {
     let pudu = Pudu::start(&[], &[]).await;
+    let key = pudu.key().expect("it asks for one").to_owned();
     let healthy = head("GET", "/healthz", "connection: close\r\n");
     let is_healthy =
         async || rest(&mut sent(pudu.address, healthy.as_bytes()).await).await.starts_with("HTTP/1.1 200 ");
@@ -58,9 +60,9 @@ async fn a_flood_of_everything_takes_bounded_memory_and_the_server_serves_on() {
     for _ in 0..ROUNDS {
         let mut calling = JoinSet::new();
         for number in 0..16 {
-            let to = pudu.address;
+            let (to, key) = (pudu.address, key.clone());
             calling.spawn(async move {
-                let answer = rest(&mut sent(to, &request(number)).await).await;
+                let answer = rest(&mut sent(to, &request(number, &key)).await).await;
                 assert!(answer.starts_with("HTTP/1.1 4"), "{number}: {answer}");
             });
         }

@@ -143,11 +143,12 @@ fn malformed(random: &SeededRandom) -> Sent {
 }
 
 /// Sends one and judges the answer.
-async fn judged(client: &Client, url: &str, sent: Sent, seed: u64) {
+async fn judged(client: &Client, url: &str, key: &str, sent: Sent, seed: u64) {
     let Sent { body, fields, malformed } = sent;
     let shown = String::from_utf8_lossy(&body).chars().take(300).collect::<String>();
     let mut request = client
         .post(url)
+        .bearer_auth(key)
         .header("content-type", "application/json")
         .header("accept", "application/json, text/event-stream");
     for (name, value) in &fields {
@@ -179,18 +180,19 @@ async fn judged(client: &Client, url: &str, sent: Sent, seed: u64) {
 async fn ten_thousand_malformed_messages_are_answered_and_nothing_of_them_stays() {
     let pudu = Pudu::start(&[], &[]).await;
     let (url, client) = (pudu.url("/mcp"), Client::builder().no_proxy().build().unwrap());
+    let key = pudu.key().expect("it asks for one").to_owned();
     // What every process holds once it has been asked.
     for seed in 0..200 {
-        judged(&client, &url, malformed(&SeededRandom::new(seed)), seed).await;
+        judged(&client, &url, &key, malformed(&SeededRandom::new(seed)), seed).await;
     }
     let before = pudu.resident();
     let mut calling = JoinSet::new();
     for caller in 0..CALLERS {
-        let (url, client) = (url.clone(), client.clone());
+        let (url, client, key) = (url.clone(), client.clone(), key.clone());
         calling.spawn(async move {
             for number in 0..MESSAGES / CALLERS {
                 let seed = SEED + caller * MESSAGES + number;
-                judged(&client, &url, malformed(&SeededRandom::new(seed)), seed).await;
+                judged(&client, &url, &key, malformed(&SeededRandom::new(seed)), seed).await;
             }
         });
     }
@@ -204,8 +206,11 @@ async fn ten_thousand_malformed_messages_are_answered_and_nothing_of_them_stays(
     for _ in 0..20 {
         let (message, fields) = good(&random);
         let known = message["method"] != "tasks/get";
-        let mut request =
-            client.post(&url).json(&message).header("accept", "application/json, text/event-stream");
+        let mut request = client
+            .post(&url)
+            .bearer_auth(&key)
+            .json(&message)
+            .header("accept", "application/json, text/event-stream");
         for (name, value) in fields {
             request = request.header(name, value);
         }

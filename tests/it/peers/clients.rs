@@ -58,7 +58,10 @@ async fn the_inspector_follows_a_task(era: &str) {
     };
     assert_eq!(call("example_echo", &["text=größer"]).await["structuredContent"], json!({"text": "größer"}));
     let started = call("example_submit_report", &["title=Deer", "duration_seconds=0.3"]).await;
-    let id = format!("task_id={}", started["structuredContent"]["task_id"].as_str().unwrap_or_else(|| panic!("{started}")));
+    let id = format!(
+        "task_id={}",
+        started["structuredContent"]["task_id"].as_str().unwrap_or_else(|| panic!("{started}"))
+    );
     let following = async {
         loop {
             let told = call("pudu_tasks_get", &[&id]).await["structuredContent"].take();
