@@ -4,6 +4,7 @@
 //! hand on the router and not by the SDK's server, which drops what it does not know (ARCHITECTURE.md, "Decisions").
 
 mod call;
+mod described;
 mod error;
 mod follow;
 mod greet;
@@ -30,7 +31,23 @@ use error::RpcError;
 use message::{Message, Request};
 use revision::{Client, Era};
 
-/// One message.
+/// One message of an MCP client.
+///
+/// Every registered server's tools, for clients of 2026-07-28 and of the revisions before it. Each POST stands alone.
+#[utoipa::path(
+    post,
+    path = "/mcp",
+    operation_id = "mcp",
+    tag = "mcp",
+    request_body = described::ClientMessage,
+    responses(
+        (status = OK, description = "The result, or an error of the request itself", body = described::ServerMessage),
+        (status = ACCEPTED, description = "A notification or an answer: nothing is said to it"),
+        (status = BAD_REQUEST, description = "No message, or not as its revision wants it", body = described::ServerMessage),
+        (status = NOT_FOUND, description = "There is no such method", body = described::ServerMessage),
+        Failure
+    )
+)]
 pub(crate) async fn post(
     State(gateway): State<Gateway>,
     Who(who): Who,

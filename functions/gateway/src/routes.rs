@@ -18,7 +18,6 @@ mod tools;
 
 use axum::extract::DefaultBodyLimit;
 use axum::middleware::from_fn_with_state;
-use axum::routing::post;
 use axum::{Extension, Router};
 use http::{Method, StatusCode, Uri};
 use utoipa::OpenApi;
@@ -53,7 +52,7 @@ fn described() -> (Router<Gateway>, openapi::Described) {
         .routes(routes!(health::get))
         .routes(routes!(openapi::get))
         .routes(routes!(docs::get))
-        .route("/mcp", post(mcp::post))
+        .routes(routes!(mcp::post))
         .routes(routes!(keys::create, keys::list))
         .routes(routes!(keys::revoke))
         .routes(routes!(audit::list))

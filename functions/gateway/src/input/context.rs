@@ -18,9 +18,10 @@ const MAX_BYTES: usize = 8 * 1024;
 #[derive(Default, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Context {
-    /// By name, what `headers_from_context` of the tool's server asks for; as long as the call lasts, and never stored.
+    /// By name, what `headers_from_context` of the tool's server asks for; as long as the call lasts, and never stored. What is
+    /// no text counts as not given.
     #[serde(default)]
-    #[schema(value_type = BTreeMap<String, String>)]
+    #[schema(value_type = BTreeMap<String, Value>)]
     pub(crate) secrets: Secrets,
 }
 

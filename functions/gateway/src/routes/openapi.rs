@@ -27,6 +27,7 @@ const ETAG_DIGITS: usize = 16;
         (name = "tools", description = "What there is to call, and calls"),
         (name = "tasks", description = "Calls that go on in the background"),
         (name = "events", description = "What threads were told"),
+        (name = "mcp", description = "The same for MCP clients"),
         (name = "threads", description = "What tasks belong to"),
         (name = "config", description = "The MCP servers; for administrators"),
         (name = "operator", description = "What waits for somebody; for administrators"),

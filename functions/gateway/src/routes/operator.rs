@@ -11,7 +11,7 @@ use super::tasks::Page;
 use crate::answer::{CorruptRow, DeadLetter};
 use crate::error::{Conflict, Failure, Forbidden, Missing, Unfit};
 use crate::guard::Admin;
-use crate::input::{Body, Params, Shape};
+use crate::input::{Body, Params, Shape, number};
 use crate::state::Gateway;
 
 /// Which dead letter; a letter names itself so in its list.
@@ -20,12 +20,13 @@ use crate::state::Gateway;
 #[schema(example = json!({"thread": "hello", "task_id": "mcp-task-0193a1b2c3d400112233445566778899", "version": 1}))]
 pub(super) struct Which {
     /// Whose thread; the caller's own when absent.
-    #[schema(value_type = Option<String>)]
+    #[schema(value_type = Option<String>, pattern = "^[^:]+:.+$", example = "local:default")]
     user: Option<UserId>,
-    #[schema(value_type = String)]
+    #[schema(value_type = String, pattern = "^[A-Za-z0-9_-]{1,64}$")]
     thread: ThreadId,
-    #[schema(value_type = String)]
+    #[schema(value_type = String, pattern = "^mcp-task-[0-9a-f]{32}$")]
     task_id: TaskId,
+    #[serde(deserialize_with = "number::whole")]
     version: u32,
 }
 

@@ -15,7 +15,7 @@ use utoipa::{IntoParams, ToSchema};
 use crate::answer::{Notified, TaskDetail, TaskRow, TaskStatus};
 use crate::error::{Conflict, Failure, Missing, Unfit};
 use crate::guard::Who;
-use crate::input::{Body, List, Paged, Shape, Task, Thread, wrong_cursor};
+use crate::input::{Body, List, Paged, Shape, Task, Thread, number, wrong_cursor};
 use crate::state::Gateway;
 
 /// How much of a list.
@@ -181,6 +181,7 @@ pub(super) struct Input {
     /// What the question asks for: any JSON, also null, of at most 64 KB.
     input: Value,
     /// The version of the event that the caller answers; any when absent.
+    #[serde(default, deserialize_with = "number::optional")]
     version: Option<u32>,
 }
 

@@ -130,7 +130,7 @@ pub(super) struct Forgotten {
     message: &'static str,
 }
 
-/// Forgets what servers listed, and closes the sessions with stdio servers (reference 8.1, 4.1).
+/// Forgets what servers listed, and closes the sessions with stdio servers.
 #[utoipa::path(
     post,
     path = "/api/mcp/cache/reset",

@@ -3,6 +3,8 @@
 (() => {
   const METHODS = ["get", "put", "post", "delete", "patch"];
   const DEEPEST = 6;
+  // The body of every error; shown once.
+  const ERROR = "#/components/schemas/Detail";
 
   const make = (name, attributes, ...children) => {
     const element = document.createElement(name);
@@ -11,6 +13,8 @@
     return element;
   };
   const code = (text) => make("code", {}, text);
+  // What stands between backticks is code.
+  const prose = (text) => make("span", {}, ...(text ?? "").split("`").map((part, at) => (at % 2 ? code(part) : part)));
   const place = (id) => document.getElementById(id);
 
   const resolve = (contract, thing) => {
@@ -49,7 +53,7 @@
       .map((key) => `${key} ${typeof schema[key] === "string" ? schema[key] : JSON.stringify(schema[key])}`)
       .join(", ");
 
-  const note = (...texts) => texts.filter(Boolean).join(" · ");
+  const note = (...texts) => prose(texts.filter(Boolean).join(" · "));
 
   const table = (heads, rows) =>
     make("div", { class: "scroll" }, make("table", {},
@@ -92,7 +96,7 @@
 
   const quoted = (text) => `'${text.replaceAll("'", `'\\''`)}'`;
 
-  const curl = (contract, path, method, operation) => {
+  const commandLine = (contract, path, method, operation) => {
     const query = (operation.parameters ?? []).filter((one) => one.in === "query" && one.required).map((one) => `${one.name}=…`);
     const base = new URL(".", location.href).href.replace(/\/$/, "");
     const words = ["curl", method === "get" ? "" : `-X ${method.toUpperCase()}`];
@@ -113,21 +117,26 @@
       code(one.name), one.in, code(word(contract, one.schema)),
       note(one.required ? "" : "optional", one.description, limits(whole(contract, one.schema))),
     ]);
-    const answers = Object.entries(operation.responses ?? {}).flatMap(([status, answer]) => [
-      make("h3", {}, `${status}: ${resolve(contract, answer).description ?? ""}`), ...content(contract, answer),
+    const answers = Object.entries(operation.responses ?? {}).map(([status, answer]) => [status, resolve(contract, answer)]);
+    const isError = ([, answer]) => JSON.stringify(answer.content ?? {}).includes(ERROR);
+    const errors = answers.filter(isError).map(([status, answer]) => [code(status), prose(answer.description)]);
+    const others = answers.filter((one) => !isError(one)).flatMap(([status, answer]) => [
+      make("h3", {}, `${status}: `, prose(answer.description)), ...content(contract, answer),
     ]);
     return make("details", { id: operation.operationId },
       make("summary", {},
         make("span", { class: "method" }, method.toUpperCase()), code(path),
         make("span", { class: "role" }, role(contract, operation)),
-        make("span", { class: "what" }, operation.summary ?? "")),
-      operation.description ? make("p", {}, operation.description) : undefined,
-      make("pre", {}, code(curl(contract, path, method, operation))),
+        make("span", { class: "what" }, prose(operation.summary))),
+      operation.description ? make("p", {}, prose(operation.description)) : undefined,
+      make("pre", {}, code(commandLine(contract, path, method, operation))),
       rows.length ? make("h3", {}, "Parameters") : undefined,
       rows.length ? table(["name", "in", "type", "what"], rows) : undefined,
       operation.requestBody ? make("h3", {}, "Body") : undefined,
       ...content(contract, operation.requestBody),
-      ...answers);
+      ...others,
+      errors.length ? make("h3", {}, "Errors, each ", code('{"detail": text}')) : undefined,
+      errors.length ? table(["status", "what"], errors) : undefined);
   };
 
   const open = () => {
@@ -143,8 +152,8 @@
       const own = all.filter(({ operation }) => (operation.tags ?? []).includes(tag.name));
       if (!own.length) continue;
       place("contents").append(make("h3", {}, tag.name), make("ul", {}, ...own.map(({ path, method, operation }) =>
-        make("li", {}, make("a", { href: `#${operation.operationId}` }, code(`${method.toUpperCase()} ${path}`)), ` ${operation.summary ?? ""}`))));
-      place("operations").append(make("h2", {}, tag.name), make("p", {}, tag.description ?? ""),
+        make("li", {}, make("a", { href: `#${operation.operationId}` }, code(`${method.toUpperCase()} ${path}`)), " ", prose(operation.summary)))));
+      place("operations").append(make("h2", {}, tag.name), make("p", {}, prose(tag.description)),
         ...own.map(({ path, method, operation }) => shown(contract, path, method, operation)));
     }
     place("state").textContent = `${all.length} operations`;

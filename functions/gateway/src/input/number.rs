@@ -1,0 +1,63 @@
+//! Whole numbers in bodies: for JSON Schema, and so for the contract, `3.0` is the integer 3, and some clients write it so.
+
+use serde::de::{Deserialize, Deserializer, Error};
+use serde_json::Number;
+
+/// A whole number of 32 bits, however it is written.
+pub(crate) fn whole<'de, D: Deserializer<'de>>(reader: D) -> Result<u32, D::Error> {
+    read(&Number::deserialize(reader)?).ok_or_else(|| D::Error::custom("no whole number of 32 bits"))
+}
+
+/// The same where there may be none; with `#[serde(default)]`.
+pub(crate) fn optional<'de, D: Deserializer<'de>>(reader: D) -> Result<Option<u32>, D::Error> {
+    let given = Option::<Number>::deserialize(reader)?;
+    given
+        .map(|number| read(&number).ok_or_else(|| D::Error::custom("no whole number of 32 bits")))
+        .transpose()
+}
+
+fn read(number: &Number) -> Option<u32> {
+    if let Some(whole) = number.as_u64() {
+        return u32::try_from(whole).ok();
+    }
+    let number = number.as_f64().filter(|number| number.fract() == 0.0)?;
+    if !(0.0..=f64::from(u32::MAX)).contains(&number) {
+        return None;
+    }
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a whole number within the bounds"
+    )]
+    Some(number as u32)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn whole_numbers_are_whole_however_they_are_written() {
+        for (written, number) in
+            [("3", 3), ("3.0", 3), ("3e0", 3), ("0", 0), ("-0.0", 0), ("4294967295.0", u32::MAX)]
+        {
+            assert_eq!(whole(&mut serde_json::Deserializer::from_str(written)).unwrap(), number, "{written}");
+            assert_eq!(optional(&mut serde_json::Deserializer::from_str(written)).unwrap(), Some(number));
+        }
+        for other in [
+            json!(3.5),
+            json!(-1),
+            json!(-1.0),
+            json!(4_294_967_296_u64),
+            json!(1e300),
+            json!("3"),
+            json!(true),
+        ] {
+            assert!(whole(&other).is_err(), "{other}");
+            assert!(optional(&other).is_err(), "{other}");
+        }
+        assert_eq!(optional(&json!(null)).unwrap(), None);
+    }
+}
