@@ -84,7 +84,7 @@ impl Function {
 
     /// Sends a Function URL's event for an HTTP request without a body; the answer as it left the function.
     pub async fn answer(&mut self, method: &str, path: &str, timeout: Duration) -> Value {
-        self.invoke(url_event(method, path, None), timeout).await
+        self.invoke(url_event(method, path, None, self.credential.as_deref()), timeout).await
     }
 
     /// Waits until it has ended by itself.

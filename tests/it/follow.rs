@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use acceptance::ports::wired;
+use pudu_app::configs::By;
 use pudu_app::deadline::Deadline;
 use pudu_app::ports::{Caller, Clock, TaskStore, ThreadStore};
 use pudu_app::tasks::follow::{FOLLOWED, Follower, Look, OVERLAP, SHOWN_FIRST};
@@ -32,7 +33,7 @@ impl Bench {
         let (table, server) = (FakeTable::new(), FakeServer::new(Arc::new(clock), plan));
         let bench = Self { clock, table, server, ops: Arc::default() };
         let servers = fixture::config().pointer("/mcpServers").cloned().unwrap();
-        bench.wiring(clock).configs.put(&json!({ "mcp_servers": servers }), None).await.unwrap();
+        bench.wiring(clock).configs.put(&json!({ "mcp_servers": servers }), By::default()).await.unwrap();
         bench
     }
 

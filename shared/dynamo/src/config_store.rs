@@ -41,7 +41,7 @@ impl ConfigStore for Table {
         let newest = self.pointer().await?.unwrap_or(0);
         let newest = before.map_or(newest, |before| newest.min(before.saturating_sub(1)));
         let keys: Vec<Key> = (1..=newest).rev().take(limit).map(Key::Revision).collect();
-        let rows = self.batch(OPERATION, &keys).await?;
+        let rows = self.batch(OPERATION, &keys, true).await?;
         let mut made = rows.iter().map(revision::decode_made).collect::<Result<Vec<_>, _>>()?;
         made.sort_by_key(|made| Reverse(made.number));
         Ok(made)

@@ -5,7 +5,8 @@ use proptest::option::of;
 use proptest::prelude::*;
 use pudu_app::ports::Outcome as Came;
 use pudu_app::ports::{
-    AuditRecord, Author, Background, Made, NoteKey, RawTool, Revision, StoredKey, StoredListing, TaskProtocol, TokenKey,
+    AuditRecord, Author, Background, Made, NoteKey, RawTool, Revision, StoredKey, StoredListing,
+    TaskProtocol, TokenKey,
 };
 use pudu_domain::event::Fingerprint;
 use pudu_domain::snapshot::Artifact;

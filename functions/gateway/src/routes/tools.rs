@@ -177,7 +177,8 @@ pub(super) async fn call(
     Body(call): Body<Call>,
 ) -> Result<Json<Called>, Failure> {
     let thread = ThreadKey { user: who.user.clone(), thread };
-    let caller = Caller { secrets: RequestSecrets::Given(call.context.secrets.0), ..Caller::of(thread.clone()) };
+    let caller =
+        Caller { secrets: RequestSecrets::Given(call.context.secrets.0), ..Caller::of(thread.clone()) };
     let tools = gateway.tools.clone();
     let gone = CancellationToken::new();
     // Dropped with this future, so when the caller has hung up; and at the end, when nobody looks at it any more.

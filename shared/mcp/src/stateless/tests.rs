@@ -16,7 +16,7 @@ fn names_travel_plain_where_they_can() {
 #[test]
 fn every_request_carries_what_replaces_the_handshake() {
     for tasks in [false, true] {
-        let meta = meta(tasks);
+        let meta = meta(tasks, None);
         for key in RequestMetaObject::DRAFT_REQUIRED_KEYS {
             assert!(meta.get(key).is_some(), "{key}");
         }
@@ -27,8 +27,8 @@ fn every_request_carries_what_replaces_the_handshake() {
 #[test]
 fn tasks_and_their_questions_are_declared_only_by_a_request_that_takes_them() {
     const DECLARED: &str = "io.modelcontextprotocol/clientCapabilities";
-    assert_eq!(meta(false)[DECLARED], json!({}));
-    let declared = meta(true)[DECLARED].clone();
+    assert_eq!(meta(false, None)[DECLARED], json!({}));
+    let declared = meta(true, None)[DECLARED].clone();
     assert_eq!(declared["extensions"], json!({"io.modelcontextprotocol/tasks": {}}));
     assert!(declared["elicitation"].is_object(), "{declared}");
 }
