@@ -244,7 +244,7 @@ pub struct ConnectArgs {
     /// The client.
     #[arg(value_enum)]
     pub client: Client,
-    /// Address of the Pudu. Default: the one that runs on the data folder, else http://127.0.0.1:8080.
+    /// Address of the Pudu. Default: the one that runs on the data folder, else `http://127.0.0.1:8080`.
     #[arg(long, value_name = "URL")]
     pub url: Option<String>,
     /// Print the API key of this machine's user instead of a reference to it.

@@ -103,8 +103,9 @@ async fn serve(State(inside): State<Arc<Inside>>, Json(message): Json<Value>) ->
                         json!({"jsonrpc": "2.0", "method": "notifications/progress", "params": params})
                     };
                     let all = [told(1), told(2), answer(json!({"resultType": "complete", "content": []}))];
-                    let events: String = all.iter().map(|message| format!("data: {message}\n\n")).collect();
-                    ([(header::CONTENT_TYPE, "text/event-stream")], events).into_response()
+                    let events: Vec<String> =
+                        all.iter().map(|message| format!("data: {message}\n\n")).collect();
+                    ([(header::CONTENT_TYPE, "text/event-stream")], events.concat()).into_response()
                 }
                 _ => Json(answer(json!({
                     "content": [{"type": "x-unknown", "deep": {"b": 1, "a": [1.5, 2.0, 1e300]}}], "x-own": {"z": 1, "a": null},
