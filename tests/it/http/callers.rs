@@ -15,12 +15,13 @@ use tower::ServiceExt;
 use super::dead_url;
 
 /// What any caller may ask; whatever is not here takes an administrator.
-const OF_USERS: [(&str, &str); 10] = [
+const OF_USERS: [(&str, &str); 11] = [
     ("POST", "/mcp"),
     ("GET", "/api/tools"),
     ("GET", "/api/tools/search"),
     ("POST", "/api/threads/{thread}/tools/{name}"),
     ("GET", "/api/threads/{thread}/mcp-tasks"),
+    ("GET", "/api/threads/{thread}/mcp-tasks/stream"),
     ("GET", "/api/threads/{thread}/mcp-tasks/{id}"),
     ("POST", "/api/threads/{thread}/mcp-tasks/{id}/cancel"),
     ("POST", "/api/threads/{thread}/mcp-tasks/{id}/input"),
