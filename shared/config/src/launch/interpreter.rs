@@ -1,6 +1,9 @@
 //! Interpreters: on the operator's longer allowlist, or as what a launcher runs. The reference screens every argument (9.2),
 //! and so refuses `node server.js -verbose`; here the words of Python's and Node's own options are told from those of the
 //! program they run. Everything else on the allowlist is screened as in the reference.
+//!
+//! A launcher may start Python for a module of a package that it named; a file is no package, and the operator who wants that
+//! puts the interpreter on the list.
 
 use super::{Refusal, Why, Word, base, listed};
 
@@ -40,6 +43,12 @@ const PYTHON_RUNS: &[&str] = &[
     IPython ipython ptpython bpython pipx uv poetry pytest invoke site sqlite3 this",
 ];
 
+/// What Python is to run.
+enum Runs {
+    Module,
+    File,
+}
+
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Family {
     Python,
@@ -66,10 +75,22 @@ fn family(name: &str) -> Option<Family> {
     }
 }
 
+/// The same for an interpreter that a launcher starts: only for a module.
+pub(super) fn judge_module(command: &str, words: &[Word<'_>], start: usize) -> Result<(), Refusal> {
+    let refused = || Refusal::arg(start.saturating_sub(1), Why::Program { program: command.to_owned() });
+    match family(command) {
+        Some(Family::Python) => match python(command, words, start)? {
+            Runs::Module => Ok(()),
+            Runs::File => Err(refused()),
+        },
+        _ => Err(refused()),
+    }
+}
+
 /// Screens the words of `command` from `start` on.
 pub(super) fn judge(command: &str, words: &[Word<'_>], start: usize) -> Result<(), Refusal> {
     match family(command) {
-        Some(Family::Python) => python(command, words, start),
+        Some(Family::Python) => python(command, words, start).map(|_| ()),
         Some(Family::Node) => node(command, words, start),
         None => anything_else(command, words, start),
     }
@@ -92,7 +113,7 @@ fn is_input(script: &str) -> bool {
     script.is_empty() || script == "-" || script.starts_with("/dev/") || script.starts_with("/proc/")
 }
 
-fn python(command: &str, words: &[Word<'_>], start: usize) -> Result<(), Refusal> {
+fn python(command: &str, words: &[Word<'_>], start: usize) -> Result<Runs, Refusal> {
     let mut at = start;
     loop {
         let word = text(command, words, at)?;
@@ -111,7 +132,7 @@ fn python(command: &str, words: &[Word<'_>], start: usize) -> Result<(), Refusal
             }
             continue;
         }
-        let Some(letters) = word.strip_prefix('-') else { return Ok(()) };
+        let Some(letters) = word.strip_prefix('-') else { return Ok(Runs::File) };
         let mut used = at;
         for (place, letter) in letters.char_indices() {
             let attached = letters.get(place + letter.len_utf8()..).unwrap_or_default();
@@ -128,14 +149,13 @@ fn python(command: &str, words: &[Word<'_>], start: usize) -> Result<(), Refusal
                     let module = value(at + 1)?;
                     let first = module.split('.').next().unwrap_or_default();
                     let harmful = listed(PYTHON_RUNS, first) || module.is_empty() || module.starts_with('-');
-                    return if harmful { Err(runs_code(command, at, "-m")) } else { Ok(()) };
+                    return if harmful { Err(runs_code(command, at, "-m")) } else { Ok(Runs::Module) };
                 }
                 // A warning's category and a hook before `site` are imported.
                 'W' if value(at + 1)?.contains('.') => return Err(runs_code(command, at, "-W")),
                 'X' if value(at + 1)?.starts_with("presite") => return Err(runs_code(command, at, "-X")),
                 'W' | 'X' => break,
                 'b' | 'B' | 'd' | 'E' | 'I' | 'O' | 'P' | 'q' | 'R' | 's' | 'S' | 't' | 'u' | 'v' | 'x' => {}
-                'V' | 'h' | '?' => return Ok(()),
                 other => return Err(runs_code(command, at, format!("-{other}"))),
             }
         }

@@ -54,7 +54,7 @@ pub(super) fn judge(
         return Err(Refusal::arg(at, Why::Program { program: name.to_owned() }));
     }
     if interpreter::is_known(name) {
-        return interpreter::judge(name, words, at + 1);
+        return interpreter::judge_module(name, words, at + 1);
     }
     let apart = !region.sources.is_empty() && !region.sources.iter().any(|source| related(name, source));
     if apart && words.len() > at + 1 {
@@ -74,8 +74,13 @@ fn is_command(name: &str) -> bool {
 /// some it could be told to run anything.
 fn related(program: &str, source: &str) -> bool {
     let joined = |text: &str| words_of(text).collect::<String>();
-    let (program, whole) = (base(program), source.to_ascii_lowercase());
-    let package = words_of(&whole).collect::<Vec<_>>();
+    let (program, source) = (base(program), source.to_ascii_lowercase());
+    // Of a URL only what names the repository: a scheme and a host have words that programs begin with, such as `git`.
+    let path = source
+        .split_once("://")
+        .map_or(source.as_str(), |(_, rest)| rest.split_once('/').map_or("", |(_, path)| path));
+    let path = path.split_once(':').map_or(path, |(_, repository)| repository);
+    let package = words_of(path).collect::<Vec<_>>();
     program.contains("mcp")
         || words_of(&program).any(|word| word.len() >= 3 && package.contains(&word))
         || package.iter().any(|word| word.len() >= 4 && joined(&program).contains(word))

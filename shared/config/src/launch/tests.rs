@@ -1,5 +1,6 @@
 //! What the policy says, beside the reference (`vectors`), real launchers (`corpus`) and public servers (`servers`).
 
+mod corpus;
 mod property;
 mod servers;
 mod vectors;
@@ -99,6 +100,9 @@ fn programs_of_the_machine_are_no_command_of_a_package() {
         "a word in common does not help a known program"
     );
     assert!(matches!(npx(&["-p", "server", "localprogram", "x"]).unwrap_err().why, Why::Unrelated { .. }));
+    let apart =
+        uvx(&["--from", "git+https://github.com/owner/tides", "git-shell", "-c", "x"]).unwrap_err().why;
+    assert!(matches!(apart, Why::Unrelated { .. }), "the words of a host are no name: {apart:?}");
     assert!(npx(&["-p", "server", "localprogram"]).is_ok() && uvx(&["--from", "server", "main.py"]).is_err());
     for (package, command) in [
         ("@scope/report-server", "report"),
@@ -117,16 +121,21 @@ fn programs_of_the_machine_are_no_command_of_a_package() {
 }
 
 #[test]
-fn an_interpreter_as_a_package_is_screened_like_one_on_the_allowlist() {
-    assert_eq!(flag(npx(&["-y", "node", "-e", "x"])), "-e");
-    assert_eq!(flag(npx(&["-y", "tsx@4", "--eval", "x"])), "--eval");
-    assert!(npx(&["-y", "tsx", "/srv/server.ts", "-e"]).is_ok());
+fn an_interpreter_that_a_launcher_starts_runs_a_module_and_nothing_else() {
     assert_eq!(flag(uvx(&["python", "-Ic", "x"])), "-c");
     assert_eq!(flag(uvx(&["python@3.12", "-c", "x"])), "-c");
     assert_eq!(flag(uvx(&["--from", "server", "python3.12", "-W", "ignore", "-c", "x"])), "-c");
     assert_eq!(flag(uvx(&["--from", "server", "python", "-m", "timeit", "x"])), "-m");
-    assert!(uvx(&["--from", "server", "python", "-m", "server"]).is_ok());
+    assert!(uvx(&["--from", "server", "python", "-m", "server", "-c", "x"]).is_ok());
     assert!(matches!(uvx(&["python"]).unwrap_err().why, Why::Input { .. }));
+    assert!(matches!(uvx(&["python", "/srv/server.py"]).unwrap_err().why, Why::Program { .. }));
+    for args in [
+        &["-y", "node", "-e", "x"][..],
+        &["-y", "tsx@4", "/srv/server.ts"],
+        &["-p", "server", "node", "server.js"],
+    ] {
+        assert!(matches!(npx(args).unwrap_err().why, Why::Program { .. }), "{args:?}");
+    }
 }
 
 #[test]

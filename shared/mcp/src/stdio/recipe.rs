@@ -21,6 +21,10 @@ use crate::redact::Redactor;
 /// The variables by which programs find a place for temporary files.
 const TEMPORARY: [&str; 3] = ["TMPDIR", "TMP", "TEMP"];
 
+/// What makes npm leave the config of its working folder alone: an `.npmrc` there names a shell or a module that `npx` runs before
+/// the package, and a thread's folder holds what its callers put there (measured: `tests/launch`).
+const NO_FOLDER_CONFIG: (&str, &str) = ("npm_config_location", "global");
+
 /// A process in the making. It holds secrets, so it is never printed.
 #[derive(Clone)]
 pub(crate) struct Recipe {
@@ -87,7 +91,14 @@ impl Recipe {
     /// The same, at home in a thread's folders: what the operator set stays (reference 2.8).
     #[must_use]
     pub(super) fn pinned(mut self, folders: &Folders) -> Self {
-        self.cwd.get_or_insert_with(|| folders.workspace.clone());
+        if self.cwd.is_none() {
+            self.cwd = Some(folders.workspace.clone());
+            let (name, value) = NO_FOLDER_CONFIG;
+            // Also for a command that is no npx: the server may be started by one that it starts.
+            if !self.env.keys().any(|given| given.eq_ignore_ascii_case(name)) {
+                self.env.insert(name.to_owned(), SecretString::from(value));
+            }
+        }
         if let Some(temporary) = folders.temporary.as_ref().and_then(|path| path.to_str()) {
             for name in TEMPORARY {
                 self.env.entry(name.to_owned()).or_insert_with(|| SecretString::from(temporary));

@@ -23,8 +23,24 @@ async fn a_process_inherits_six_variables_and_gets_what_is_configured() {
     assert!(env.contains("SECRET=canary-secret"), "a variable of the config is resolved");
     assert!(!env.contains("SHELL=()"), "a function of an old shell is code");
     let known = [
-        "EMPTY", "HOME", "LIFE", "LOG", "LOGNAME", "OLDPWD", "PATH", "PWD", "SECRET", "SHLVL", "TEMP",
-        "TERM", "TMP", "TMPDIR", "USER", "WORD", "_",
+        "EMPTY",
+        "HOME",
+        "LIFE",
+        "LOG",
+        "LOGNAME",
+        "OLDPWD",
+        "PATH",
+        "PWD",
+        "SECRET",
+        "SHLVL",
+        "TEMP",
+        "TERM",
+        "TMP",
+        "TMPDIR",
+        "USER",
+        "WORD",
+        "_",
+        "npm_config_location",
     ];
     for pair in env.split_whitespace() {
         let name = pair.split('=').next().expect("a name");
@@ -60,6 +76,19 @@ async fn vector_38_what_the_operator_set_stays_and_the_rest_is_still_pinned() {
     for name in ["TMP", "TEMP"] {
         assert!(env.contains(&format!("{name}={} ", pinned.display())), "{name} in {env}");
     }
+}
+
+/// An `.npmrc` among a thread's files would name what `npx` runs.
+#[tokio::test]
+async fn npm_is_not_configured_by_a_threads_files_unless_the_operator_says_where_it_works() {
+    let world = World::new();
+    let env = world.text(&world.peer(), "env").await;
+    assert!(env.contains("npm_config_location=global "), "{env}");
+    let given = world.server(PEER, &json!({"env": {"NPM_CONFIG_LOCATION": "project"}}));
+    let env = world.text(&given, "env").await;
+    assert!(env.contains("NPM_CONFIG_LOCATION=project ") && !env.contains("=global "), "{env}");
+    let elsewhere = world.server(PEER, &json!({"cwd": world.folder.path()}));
+    assert!(!world.text(&elsewhere, "env").await.contains("npm_config_location"));
 }
 
 #[tokio::test]
