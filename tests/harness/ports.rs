@@ -105,6 +105,7 @@ fn ports(
         beacons: store.clone(),
         audit: store.clone(),
         api_keys: store.clone(),
+        verifier: None,
         waker: None,
         config: Arc::new(TableSource::new(store, keys.clone(), Arc::new(clock), random.clone())),
         keys,

@@ -16,6 +16,7 @@ use pudu_app::ports::Clock;
 use pudu_app::worker::Report;
 use pudu_compose::Launcher;
 use pudu_config::{Document, NoSecrets};
+use pudu_lambda::settings::Admission;
 use pudu_testkit::fixture;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -40,7 +41,14 @@ pub struct World {
     pub house: House,
     client: Client,
     folder: TempDir,
+    terms: Terms,
+}
+
+/// What a house holds its callers to.
+#[derive(Clone)]
+struct Terms {
     no_auth: bool,
+    admission: Admission,
 }
 
 impl World {
@@ -56,7 +64,7 @@ impl World {
         let folder = tempfile::tempdir().unwrap();
         let clock = Arc::new(HandClock::default());
         let example = ExampleServer::start(folder.path(), clock.clone()).await;
-        Self::open(folder, clock, example, true).await
+        Self::open(folder, clock, example, Terms::everybody()).await
     }
 
     /// A new house whose config is the file [`World::config_file`]; `config` is told where the example server is.
@@ -65,24 +73,38 @@ impl World {
         let clock = Arc::new(HandClock::default());
         let example = ExampleServer::start(folder.path(), clock.clone()).await;
         std::fs::write(config_file(&folder), config(&example.url()).to_string()).unwrap();
-        Self::open(folder, clock, example, true).await
+        Self::open(folder, clock, example, Terms::everybody()).await
     }
 
     /// A new house that tells callers apart by their keys, and knows the example server.
     pub async fn with_callers() -> Self {
+        Self::seeded(Terms { no_auth: false, ..Terms::everybody() }).await
+    }
+
+    /// The same, on these terms.
+    pub async fn admitting(admission: Admission) -> Self {
+        Self::seeded(Terms { no_auth: false, admission }).await
+    }
+
+    /// A new house that does not tell callers apart, and holds them to something.
+    pub async fn holding(admission: Admission) -> Self {
+        Self::seeded(Terms { no_auth: true, admission }).await
+    }
+
+    async fn seeded(terms: Terms) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let clock = Arc::new(HandClock::default());
         let example = ExampleServer::start(folder.path(), clock.clone()).await;
-        let world = Self::open(folder, clock, example, false).await;
+        let world = Self::open(folder, clock, example, terms).await;
         assert!(world.house.seed(&world.example.url()).await.unwrap());
         world
     }
 
     /// The process ends and another one opens the same folder; the example server goes on.
     pub async fn restarted(self) -> Self {
-        let Self { clock, example, gateway, house, client, folder, no_auth } = self;
+        let Self { clock, example, gateway, house, client, folder, terms } = self;
         drop((gateway, house, client));
-        Self::open(folder, clock, example, no_auth).await
+        Self::open(folder, clock, example, terms).await
     }
 
     /// Where the table is.
@@ -100,21 +122,21 @@ impl World {
         config_file(&self.folder)
     }
 
-    async fn open(folder: TempDir, clock: Arc<HandClock>, example: ExampleServer, no_auth: bool) -> Self {
+    async fn open(folder: TempDir, clock: Arc<HandClock>, example: ExampleServer, terms: Terms) -> Self {
         // Whatever a test is about: no secret of it may be logged.
         Logs::capture();
         let client = Engine::open(&folder.path().join("table")).unwrap().client();
-        let house = house(client.clone(), &folder, clock.clone(), no_auth);
+        let house = house(client.clone(), &folder, clock.clone(), terms.clone());
         house.create_table().await.unwrap();
         // Else nobody could be asked to cancel anything before the first tick.
         fixture::a_poller_was_here(&*house.table, clock.now()).await.unwrap();
         let gateway = house.gateway();
-        Self { clock, example, gateway, house, client, folder, no_auth }
+        Self { clock, example, gateway, house, client, folder, terms }
     }
 
     /// Another process on the same table, as in the cloud.
     pub fn second_house(&self) -> House {
-        house(self.client.clone(), &self.folder, self.clock.clone(), self.no_auth)
+        house(self.client.clone(), &self.folder, self.clock.clone(), self.terms.clone())
     }
 
     /// Lets time pass.
@@ -218,7 +240,14 @@ impl World {
     }
 }
 
-fn house(client: Client, folder: &TempDir, clock: Arc<HandClock>, no_auth: bool) -> House {
+impl Terms {
+    fn everybody() -> Self {
+        Self { no_auth: true, admission: Admission { tokens: None, rate: None, origins: Vec::new() } }
+    }
+}
+
+fn house(client: Client, folder: &TempDir, clock: Arc<HandClock>, terms: Terms) -> House {
+    let Terms { no_auth, admission } = terms;
     let seal_key = folder.path().join("seal.key");
     let plan = Plan::new(client, TABLE.to_owned(), seal_key);
     // No lingering: a tick does what is due now and ends, so that a test says when time passes.
@@ -226,7 +255,7 @@ fn house(client: Client, folder: &TempDir, clock: Arc<HandClock>, no_auth: bool)
     let config_file = Some(config_file(folder)).filter(|path| path.is_file());
     let stdio =
         Some(Launcher::new(files(folder), |name| (name == "PATH").then(|| "/usr/bin:/bin".to_owned()), true));
-    House::new(Plan { clock, limits, config_file, secrets: Arc::new(NoSecrets), stdio, no_auth, ..plan })
+    House::new(Plan { clock, limits, config_file, secrets: Arc::new(NoSecrets), stdio, no_auth, admission, ..plan })
         .unwrap()
 }
 

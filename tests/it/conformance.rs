@@ -58,4 +58,5 @@ suites!(
     beacon,
     audit_log,
     key_store,
+    allowances,
 );

@@ -8,6 +8,7 @@ mod config;
 mod credentials;
 mod hung_up;
 mod operator;
+mod origins;
 mod owners;
 mod pages;
 mod random;

@@ -28,6 +28,7 @@ mod mcp;
 mod parameters;
 mod peers;
 mod poller;
+mod rates;
 mod simulation;
 mod stdio;
 mod story;

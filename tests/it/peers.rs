@@ -3,6 +3,7 @@
 mod clients;
 mod oauth;
 mod tasks;
+mod tokens;
 mod transports;
 
 use acceptance::{Peer, World, skipped};

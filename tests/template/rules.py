@@ -53,14 +53,30 @@ NUMBERS = {
 }
 """The numbers that an operator may change: one set for all functions, each a parameter of the template."""
 
-CLOSED = {"EgressAllow": "", "Stdio": "off"}
+CALLERS = {
+    "PUDU_OIDC_ISSUER": "OidcIssuer",
+    "PUDU_OIDC_AUDIENCE": "OidcAudience",
+    "PUDU_OIDC_JWKS_URL": "OidcJwksUrl",
+    "PUDU_OIDC_ALGORITHMS": "OidcAlgorithms",
+    "PUDU_OIDC_ROLE_CLAIM": "OidcRoleClaim",
+    "PUDU_OIDC_ADMIN_VALUES": "OidcAdminValues",
+    "PUDU_OIDC_USER_VALUES": "OidcUserValues",
+    "PUDU_OIDC_DEFAULT_ROLE": "OidcDefaultRole",
+    "PUDU_OIDC_SERVERS_CLAIM": "OidcServersClaim",
+    "PUDU_RATE_PER_SECOND": "RatePerSecond",
+    "PUDU_RATE_BURST": "RateBurst",
+    "PUDU_CORS_ORIGINS": "CorsOrigins",
+}
+"""What callers are held to, at the door alone; each a parameter of the template."""
+
+CLOSED = {"EgressAllow": "", "Stdio": "off", "OidcIssuer": "", "OidcDefaultRole": "none", "CorsOrigins": ""}
 """What a deployment opens only when somebody says so."""
 
 ENVIRONMENT = {
-    "Gateway": {"PUDU_TABLE", "PUDU_LOG", "PUDU_STDIO_COMMAND_ALLOWLIST", *NUMBERS, *OF_SERVERS, *WAKE_VARIABLES.values()},
+    "Gateway": {"PUDU_TABLE", "PUDU_LOG", "PUDU_STDIO_COMMAND_ALLOWLIST", *NUMBERS, *OF_SERVERS, *WAKE_VARIABLES.values(), *CALLERS},
     "GatewayStreams": {
         "PUDU_TABLE", "PUDU_LOG", "PUDU_STDIO_COMMAND_ALLOWLIST", "PUDU_ANSWERS", "PUDU_STREAM_SECONDS",
-        *NUMBERS, *OF_SERVERS, *WAKE_VARIABLES.values(),
+        *NUMBERS, *OF_SERVERS, *WAKE_VARIABLES.values(), *CALLERS,
     },
     "TaskPoller": {"PUDU_TABLE", "PUDU_LOG", "PUDU_LEASE_SECONDS", *NUMBERS, *OF_SERVERS, WAKE_VARIABLES["Notifier"]},
     "Notifier": {"PUDU_TABLE", "PUDU_LOG", "PUDU_LEASE_SECONDS", *NUMBERS},
@@ -150,6 +166,10 @@ def functions(template: Template) -> Iterator[str]:
         for key, parameter in NUMBERS.items():
             given = properties.get("Environment", {}).get("Variables", {}).get(key)
             if given != {"Ref": parameter}:
+                yield f"{name}: {key} is {given!r}, not the parameter {parameter}"
+        for key, parameter in CALLERS.items():
+            given = properties.get("Environment", {}).get("Variables", {}).get(key)
+            if given is not None and given != {"Ref": parameter}:
                 yield f"{name}: {key} is {given!r}, not the parameter {parameter}"
         for function, key in WAKE_VARIABLES.items():
             given = properties.get("Environment", {}).get("Variables", {}).get(key)

@@ -2,6 +2,8 @@
 
 mod described;
 
+use std::time::Duration;
+
 use axum::Json;
 use axum::response::{IntoResponse, Response};
 use http::{HeaderValue, StatusCode, header};
@@ -13,6 +15,7 @@ use pudu_app::configs::{ChangeError, ConfigError};
 use pudu_app::dead_letters::ReplayError;
 use pudu_app::keys::CreateError;
 use pudu_app::ports::{CallError, CallFault, SealKeyError, StoreError, VerifyError};
+use pudu_app::rates::TooMany;
 use pudu_app::tasks::{CancelError, InputError};
 use pudu_app::tools::InvokeError;
 use pudu_config::Kind;
@@ -24,11 +27,13 @@ pub(crate) use described::{Conflict, Detail, Forbidden, Missing, Stale, Unfit, U
 pub(crate) struct Failure {
     status: StatusCode,
     detail: String,
+    /// When it makes sense to ask again.
+    retry_after: Option<Duration>,
 }
 
 impl Failure {
     pub(crate) fn new(status: StatusCode, detail: impl Into<String>) -> Self {
-        Self { status, detail: detail.into() }
+        Self { status, detail: detail.into(), retry_after: None }
     }
 
     /// What is wrong.
@@ -61,6 +66,9 @@ impl IntoResponse for Failure {
         let mut response = (self.status, Json(Detail { detail: self.detail })).into_response();
         if self.status == StatusCode::UNAUTHORIZED {
             response.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+        }
+        if let Some(wait) = self.retry_after {
+            response.headers_mut().insert(header::RETRY_AFTER, wait.as_secs().max(1).into());
         }
         response
     }
@@ -247,5 +255,12 @@ impl From<ReplayError> for Failure {
             ReplayError::NotDead(_) | ReplayError::Busy => StatusCode::CONFLICT,
         };
         Self::new(status, error.to_string())
+    }
+}
+
+impl From<TooMany> for Failure {
+    fn from(error: TooMany) -> Self {
+        let failure = Self::new(StatusCode::TOO_MANY_REQUESTS, error.to_string());
+        Self { retry_after: Some(error.wait), ..failure }
     }
 }

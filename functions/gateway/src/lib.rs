@@ -13,7 +13,7 @@ mod routes;
 mod state;
 mod streams;
 
-pub use guard::{Access, Door};
+pub use guard::{Access, Door, Origins};
 pub use input::Patience;
 pub use routes::{contract, router};
 pub use state::Gateway;

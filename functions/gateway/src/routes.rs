@@ -33,13 +33,18 @@ use crate::state::Gateway;
 /// The whole door.
 pub fn router(gateway: Gateway) -> Router {
     let (router, described) = described();
-    router
+    let cors = gateway.origins.layer();
+    let router = router
         .fallback(unknown)
         .method_not_allowed_fallback(wrong_method)
         .layer(from_fn_with_state(gateway.clone(), guard::check))
         .layer(DefaultBodyLimit::max(MAX_BODY))
         .layer(Extension(described))
-        .with_state(gateway)
+        .with_state(gateway);
+    match cors {
+        Some(cors) => router.layer(cors),
+        None => router,
+    }
 }
 
 /// The contract: what every route takes and answers, as OpenAPI 3.1 in indented JSON.

@@ -8,14 +8,16 @@ use pudu_app::configs::Configs;
 use pudu_app::dead_letters::DeadLetters;
 use pudu_app::keys::Keys;
 use pudu_app::limits::Limits;
-use pudu_app::ports::{EventLog, NoteStore};
+use pudu_app::ports::{Allowances, EventLog, NoteStore};
+use pudu_app::rates::Rates;
 use pudu_app::tasks::Tasks;
 use pudu_app::threads::Threads;
 use pudu_app::tools::Tools;
 use pudu_app::wiring::Wiring;
+use pudu_lambda::settings::Admission;
 use tokio_util::task::TaskTracker;
 
-use crate::guard::{Access, Door};
+use crate::guard::{Access, Door, Origins};
 use crate::input::Patience;
 use crate::streams::Streams;
 
@@ -30,6 +32,10 @@ pub struct Gateway {
     pub audit: Audit,
     /// API keys.
     pub keys: Keys,
+    /// How often each may call.
+    pub rates: Rates,
+    /// Whose pages may call.
+    pub origins: Origins,
     /// The config.
     pub configs: Arc<Configs>,
     /// What there is to call.
@@ -72,6 +78,8 @@ impl Gateway {
             access,
             audit: wiring.audit(),
             keys: wiring.keys(),
+            rates: Rates::off(),
+            origins: Origins::default(),
             configs: Arc::clone(&wiring.configs),
             catalog: Arc::clone(&wiring.catalog),
             limits: tools.limits.clone(),
@@ -84,6 +92,16 @@ impl Gateway {
             calls: TaskTracker::new(),
             patience: Patience::default(),
             streams: Streams::default(),
+        }
+    }
+
+    /// The same, whose callers are held to what the settings say.
+    #[must_use]
+    pub fn held_to(self, admission: &Admission, wiring: &Wiring, buckets: Arc<dyn Allowances>) -> Self {
+        Self {
+            rates: wiring.rates(admission.rate, buckets),
+            origins: Origins::new(&admission.origins),
+            ..self
         }
     }
 }

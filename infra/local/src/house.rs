@@ -22,6 +22,7 @@ use pudu_gateway::{Access, Door, Gateway, Patience, router};
 use pudu_lambda::clock::SystemClock;
 use pudu_lambda::random::OsRandom;
 use pudu_lambda::seal_keys::FileKeys;
+use pudu_lambda::settings::Admission;
 use pudu_notifier::Notifier;
 use pudu_task_poller::TaskPoller;
 
@@ -66,6 +67,8 @@ pub struct Plan {
     pub random: Arc<dyn Random>,
     /// What `$VAR` in the config stands for.
     pub secrets: Arc<dyn Vault>,
+    /// What callers are held to.
+    pub admission: Admission,
     /// How stdio servers are started; without it they are off.
     pub stdio: Option<Launcher>,
     /// Which of them the API may name.
@@ -106,6 +109,7 @@ impl Plan {
             clock: Arc::new(SystemClock),
             random: Arc::new(OsRandom),
             secrets: Arc::new(EnvSecrets),
+            admission: Admission { tokens: None, rate: None, origins: Vec::new() },
             stdio: None,
             launch: LaunchPolicy::default(),
             front: Front::default(),
@@ -153,6 +157,7 @@ impl House {
             secrets: Arc::clone(&plan.secrets),
             egress: Egress::machine(),
             waker: Some(Arc::new(waker.clone())),
+            tokens: plan.admission.tokens.clone(),
             stdio: plan.stdio.clone(),
             clock: Arc::clone(&plan.clock),
             random: Arc::clone(&plan.random),
@@ -204,6 +209,7 @@ impl House {
             Access::Callers(Arc::new(self.wiring.callers().with_own(&self.plan.key, self.operator())))
         };
         let gateway = Gateway::new(&self.wiring, notes, events, self.plan.door, access);
+        let gateway = gateway.held_to(&self.plan.admission, &self.wiring, self.table.clone());
         let gateway = Gateway { patience: self.plan.patience, ..gateway };
         router(gateway).merge(operator::router(operator))
     }

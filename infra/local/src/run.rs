@@ -13,7 +13,7 @@ use pudu_gateway::Door;
 use pudu_lambda::clock::SystemClock;
 use pudu_lambda::env::{Process, Source};
 use pudu_lambda::random::OsRandom;
-use pudu_lambda::settings::{self, Numbers, STDIO_COMMANDS, SettingError};
+use pudu_lambda::settings::{self, Admission, Numbers, STDIO_COMMANDS, SettingError};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::cli::RunArgs;
@@ -86,6 +86,8 @@ async fn start(args: &RunArgs) -> anyhow::Result<Started> {
         policy: numbers.policy,
         limits: numbers.limits,
         no_auth: args.no_auth,
+        // Whoever can call one machine can also stop it: a limit only slows its own user down.
+        admission: Admission::read(&Process, 0)?,
         // From elsewhere it is called by other names than this machine's.
         door: if args.bind.is_loopback() { Door::Loopback } else { Door::Anywhere },
         ..Plan::new(store.client.clone(), store.table.clone(), folder.seal_key())

@@ -22,6 +22,7 @@ pub mod limits;
 pub mod listings;
 pub mod oidc;
 pub mod ports;
+pub mod rates;
 mod schema;
 pub mod settle;
 pub mod tasks;

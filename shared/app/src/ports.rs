@@ -1,5 +1,6 @@
 //! The traits between the use cases and the world. One file per port; the adapters' files mirror these names.
 
+mod allowances;
 mod audit_log;
 mod beacon;
 mod caller;
@@ -26,6 +27,7 @@ mod vault;
 mod waker;
 mod wrapped_keys;
 
+pub use allowances::{Allowances, Swapped};
 pub use audit_log::{AUDIT_KEPT, AuditLog, AuditRecord, Outcome};
 pub use beacon::{Awake, Background, Beacon, Beacons, Raised};
 pub use caller::{Caller, Relayed, RequestSecrets, ServerError};

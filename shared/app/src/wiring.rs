@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use pudu_config::LaunchPolicy;
 use pudu_domain::Policy;
+use pudu_domain::bucket::Rate;
 
 use crate::audit::Audit;
 use crate::callers::Callers;
@@ -15,9 +16,10 @@ use crate::keys::Keys;
 use crate::known::Known;
 use crate::limits::Limits;
 use crate::ports::{
-    AuditLog, Beacons, Clock, ConfigSource, DueIndex, KeyStore, McpClient, NoteStore, Random, RunLauncher,
-    SealKeys, TaskStore, ThreadStore, Vault, Waker,
+    Allowances, AuditLog, Beacons, Clock, ConfigSource, DueIndex, KeyStore, McpClient, NoteStore, Random,
+    RunLauncher, SealKeys, TaskStore, ThreadStore, TokenVerifier, Vault, Waker,
 };
+use crate::rates::Rates;
 use crate::settle::Settle;
 use crate::tasks::Tasks;
 use crate::threads::Threads;
@@ -42,6 +44,8 @@ pub struct Ports {
     pub audit: Arc<dyn AuditLog>,
     /// API keys.
     pub api_keys: Arc<dyn KeyStore>,
+    /// Whose tokens are taken, beside our own keys.
+    pub verifier: Option<Arc<dyn TokenVerifier>>,
     /// How functions are invoked, where they are.
     pub waker: Option<Arc<dyn Waker>>,
     /// Where the config is.
@@ -217,9 +221,18 @@ impl Wiring {
         Keys { store: Arc::clone(&self.ports.api_keys), audit: self.audit() }
     }
 
-    /// Tells callers apart by their keys.
+    /// Tells callers apart by their keys, and by tokens of an issuer where there is one.
     pub fn callers(&self) -> Callers {
-        Callers::new(Arc::clone(&self.ports.api_keys), Arc::clone(&self.ports.clock))
+        let callers = Callers::new(Arc::clone(&self.ports.api_keys), Arc::clone(&self.ports.clock));
+        match &self.ports.verifier {
+            Some(verifier) => callers.with_verifier(Arc::clone(verifier)),
+            None => callers,
+        }
+    }
+
+    /// How often each user may call.
+    pub fn rates(&self, rate: Option<Rate>, buckets: Arc<dyn Allowances>) -> Rates {
+        rate.map_or(Rates::off(), |rate| Rates::new(rate, buckets, Arc::clone(&self.ports.clock)))
     }
 
     /// What waits for an operator.

@@ -6,13 +6,14 @@ use pudu_app::changes::ListChanges;
 use pudu_app::configs::TableSource;
 use pudu_app::drivers::Drivers;
 use pudu_app::known::Known;
+use pudu_app::oidc::Rules;
 use pudu_app::ports::{
-    Clock, ConfigSource, McpClient, Random, SealKeys, TaskDriver, TokenPorts, Vault, Waker,
+    Clock, ConfigSource, McpClient, Random, SealKeys, TaskDriver, TokenPorts, TokenVerifier, Vault, Waker,
 };
 use pudu_app::wiring::Ports;
 use pudu_config::Secrets;
 use pudu_dynamo::Table;
-use pudu_mcp::{BuildError, Client, CoreTasks, Egress, Interceptors, Launcher, McpTasks, OrdinaryTools};
+use pudu_mcp::{BuildError, Client, CoreTasks, Egress, Interceptors, Launcher, McpTasks, Oidc, OrdinaryTools};
 
 /// What compositions differ in.
 #[derive(Clone)]
@@ -29,6 +30,8 @@ pub struct Base {
     pub egress: Egress,
     /// How background functions are invoked, where they are.
     pub waker: Option<Arc<dyn Waker>>,
+    /// Whose tokens are taken, if anybody's.
+    pub tokens: Option<Rules>,
     /// How stdio servers are started, where they may be.
     pub stdio: Option<Launcher>,
     /// The time.
@@ -39,7 +42,7 @@ pub struct Base {
 
 /// The ports over `base`. Opens no connection and reads no row. Fails when the process cannot make HTTP requests.
 pub fn ports(base: Base) -> Result<Ports, BuildError> {
-    let Base { table, config, keys, secrets, egress, waker, stdio, clock, random } = base;
+    let Base { table, config, keys, secrets, egress, waker, tokens: rules, stdio, clock, random } = base;
     let view: Arc<dyn Secrets> = secrets.clone();
     let changes = ListChanges::default();
     let interceptors = Interceptors::shipped(Arc::clone(&random));
@@ -54,6 +57,9 @@ pub fn ports(base: Base) -> Result<Ports, BuildError> {
     let client = Arc::new(match stdio {
         Some(launcher) => client.with_stdio(launcher),
         None => client,
+    });
+    let verifier = rules.map(|rules| -> Arc<dyn TokenVerifier> {
+        Arc::new(Oidc::new(rules, &client, Arc::clone(&clock)))
     });
     let mcp = Known::new(client.clone(), table.clone(), changes, Arc::clone(&clock));
     let speaks: Arc<dyn McpClient> = Arc::new(mcp.clone());
@@ -73,6 +79,7 @@ pub fn ports(base: Base) -> Result<Ports, BuildError> {
         beacons: table.clone(),
         audit: table.clone(),
         api_keys: table,
+        verifier,
         waker,
         config,
         keys,

@@ -53,7 +53,9 @@ pub async fn cloud(settings: &Settings, worker: &str) -> Result<Cloud, ComposeEr
     let stdio = settings.stdio.then(|| Launcher::new("/tmp/pudu", |name| Process.get(name), false));
     let waker = LambdaWaker::from_settings(settings, &aws).map(|waker| -> Arc<dyn Waker> { Arc::new(waker) });
     let table_too = table.clone();
-    let base = Base { table: table_too, config: None, keys, secrets, egress, waker, stdio, clock, random };
+    let tokens = settings.admission.tokens.clone();
+    let base =
+        Base { table: table_too, config: None, keys, secrets, egress, waker, tokens, stdio, clock, random };
     settings.numbers.warn();
     let Numbers { policy, limits, .. } = settings.numbers.clone();
     let limits = Limits { linger: TICK, schedule: TICK, ..limits };

@@ -5,6 +5,7 @@
 
 pub mod api_key;
 pub mod backoff;
+pub mod bucket;
 pub mod durable;
 pub mod event;
 pub mod ids;

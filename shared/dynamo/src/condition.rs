@@ -5,9 +5,11 @@
 use std::collections::HashMap;
 
 use aws_sdk_dynamodb::types::AttributeValue;
+use pudu_domain::bucket::Bucket;
 use pudu_domain::{Expect, Generation, TaskKey, Timestamp};
 
 use crate::item::beacon::ENDS;
+use crate::item::bucket::FULL_AT;
 use crate::key::Key;
 use crate::row::{attr, number, seconds};
 use crate::schema::TTL;
@@ -69,6 +71,8 @@ pub(crate) enum When {
     },
     /// A beacon shines.
     Lit,
+    /// A bucket is this one; all that are full are one.
+    Bucket(Bucket),
     /// There is no list of tools, or one that was not asked for after this.
     NotListedAfter(Timestamp),
 }
@@ -173,6 +177,16 @@ impl When {
             Self::Lit => Expression::new("#lu >= :now")
                 .names(&[attr::LEASE_UNTIL])
                 .value(":now", number(now.as_millis())),
+            // Full is what has no row, and what was full before now: the table takes its time to remove rows.
+            Self::Bucket(before) if before.is_full(now) => {
+                Expression::new("attribute_not_exists(#pk) OR #full <= :now_us")
+                    .names(&[attr::PK, FULL_AT])
+                    .value(":now_us", number(Bucket::full_from(now).micros()))
+            }
+            // Nobody took from it since it was seen.
+            Self::Bucket(before) => {
+                Expression::new("#full = :full").names(&[FULL_AT]).value(":full", number(before.micros()))
+            }
             // A slow writer does not bring back what a server listed before.
             Self::NotListedAfter(at) => Expression::new("attribute_not_exists(#pk) OR #lt <= :lt")
                 .names(&[attr::PK, attr::LISTED_AT])

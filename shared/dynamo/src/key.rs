@@ -115,6 +115,8 @@ pub enum Key {
     },
     /// Who is awake of a background function: `meta`, `beacon#<function>`.
     Beacon(Background),
+    /// How much a user may still call: `rate#<user>`, `-`.
+    Bucket(UserId),
     /// How a server is spoken with: `peer#<digest of its address, 64 hex digits>`, `-`.
     Peer(String),
     /// Who changed what: `audit`, `<id of the record, 32 hex digits, ordered by time>`.
@@ -175,6 +177,7 @@ impl Key {
                 let (user, id) = (key_part::encode(user), key_part::encode(id));
                 format!("idem#{user}#{id}#{}", key_part::encode(digest))
             }
+            Self::Bucket(user) => format!("rate#{}", key_part::encode(user.as_str())),
             Self::Peer(digest) => format!("peer#{}", key_part::encode(digest)),
             Self::Beacon(_) => "meta".to_owned(),
             Self::Audit(_) => AUDIT.to_owned(),
@@ -201,9 +204,11 @@ impl Key {
             Self::Event(key) => format!("{EVENTS}{}#{:010}", id(&key.task.id), key.version),
             Self::Notified(key) => format!("notified#{}", id(&key.id)),
             Self::Thread(_) => "thread".to_owned(),
-            Self::Handle { .. } | Self::Idempotency { .. } | Self::Peer(_) | Self::Token { .. } => {
-                "-".to_owned()
-            }
+            Self::Handle { .. }
+            | Self::Idempotency { .. }
+            | Self::Bucket(_)
+            | Self::Peer(_)
+            | Self::Token { .. } => "-".to_owned(),
             Self::Beacon(function) => format!("beacon#{}", function.as_str()),
             Self::Audit(id) => key_part::encode(id),
             Self::ApiKey(id) => format!("key#{id}"),
@@ -241,6 +246,7 @@ impl Key {
                 },
                 digest: key_part::decode(digest)?,
             },
+            ["rate", user] => Self::Bucket(UserId::parse(key_part::decode(user)?).ok()?),
             ["peer", digest] => Self::Peer(key_part::decode(digest)?),
             ["token", "server", server, identity] => Self::Token {
                 server: ServerTag::stored((*server).to_owned()),

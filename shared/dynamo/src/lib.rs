@@ -8,6 +8,7 @@
 pub mod key;
 pub mod schema;
 
+mod allowances;
 mod audit_log;
 mod batch;
 mod beacon;

@@ -109,6 +109,7 @@ pub(crate) fn key() -> impl Strategy<Value = Key> {
         "[0-9a-f]{64}".prop_map(Key::Peer),
         "[0-9a-f]{32}".prop_map(Key::Audit),
         "[0-9a-z]{12}".prop_map(|id| Key::ApiKey(KeyId::parse(id).unwrap())),
+        task_key().prop_map(|key| Key::Bucket(key.thread.user)),
         (0..Background::ALL.len()).prop_map(|at| Key::Beacon(Background::ALL[at])),
         token_key().prop_map(|key| Key::token(&key)),
         Just(Key::Pointer),

@@ -1,6 +1,7 @@
 //! What a function is told by its environment: read once, before any I/O. template.yaml sets the same names (a test
 //! compares them).
 
+mod admission;
 mod numbers;
 mod prefix;
 
@@ -11,6 +12,8 @@ use pudu_app::limits::Limits;
 use pudu_config::LaunchPolicy;
 
 use numbers::number;
+
+pub use admission::*;
 pub use numbers::*;
 pub use prefix::ParameterPrefix;
 
@@ -44,7 +47,7 @@ pub const POLLER_FUNCTION: &str = "PUDU_POLLER_FUNCTION";
 pub const NOTIFIER_FUNCTION: &str = "PUDU_NOTIFIER_FUNCTION";
 
 /// Every name of ours that a function reads.
-pub const NAMES: [&str; 23] = [
+pub const NAMES: [&str; 35] = [
     TABLE,
     LOG,
     SEAL_KMS_KEY,
@@ -68,6 +71,18 @@ pub const NAMES: [&str; 23] = [
     RETENTION_DAYS,
     MAX_CONCURRENT_POLLS,
     MAX_CONCURRENT_PER_SERVER,
+    OIDC_ISSUER,
+    OIDC_AUDIENCE,
+    OIDC_JWKS_URL,
+    OIDC_ALGORITHMS,
+    OIDC_ROLE_CLAIM,
+    OIDC_ADMIN_VALUES,
+    OIDC_USER_VALUES,
+    OIDC_DEFAULT_ROLE,
+    OIDC_SERVERS_CLAIM,
+    RATE_PER_SECOND,
+    RATE_BURST,
+    CORS_ORIGINS,
 ];
 
 /// Where the platform says that its Runtime API listens: nobody's server.
@@ -131,6 +146,8 @@ pub struct Settings {
     pub launch: LaunchPolicy,
     /// How answers leave, if this function is the gateway.
     pub answers: Answers,
+    /// What callers are held to.
+    pub admission: Admission,
 }
 
 impl Settings {
@@ -166,6 +183,7 @@ impl Settings {
             stdio: stdio(source)?,
             launch: launch(source, STDIO_COMMANDS)?,
             answers: answers(source)?,
+            admission: Admission::read(source, CLOUD_RATE)?,
         })
     }
 }

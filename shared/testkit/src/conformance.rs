@@ -4,6 +4,7 @@
 //! it, so that the edges of a lease are exact. The index may be behind the rows: what is expected of it is asked again
 //! for a while, and nothing is assumed about how long that takes.
 
+mod allowances;
 mod answers;
 mod api_keys;
 mod audits;
@@ -37,7 +38,7 @@ use async_trait::async_trait;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use pudu_app::ports::{
-    AuditLog, Beacons, CatalogStore, ConfigStore, DueIndex, EventLog, KeyStore, NoteKey, NoteStore,
+    Allowances, AuditLog, Beacons, CatalogStore, ConfigStore, DueIndex, EventLog, KeyStore, NoteKey, NoteStore,
     PeerStore, TaskStore, ThreadStore, TokenStore, WrappedKeys,
 };
 use pudu_domain::TaskKey;
@@ -80,6 +81,8 @@ pub struct World {
     pub audit: Arc<dyn AuditLog>,
     /// API keys.
     pub keys: Arc<dyn KeyStore>,
+    /// How much users may still call.
+    pub allowances: Arc<dyn Allowances>,
     /// The clock that the stores read.
     pub clock: Arc<ManualClock>,
     /// Makes rows undecodable, where that is possible.
@@ -116,7 +119,7 @@ pub struct Suite {
 }
 
 /// Every suite.
-pub const SUITES: [Suite; 13] = [
+pub const SUITES: [Suite; 14] = [
     Suite {
         port: "task_store",
         parts: &[
@@ -145,6 +148,7 @@ pub const SUITES: [Suite; 13] = [
     Suite { port: "beacon", parts: &[beacons::CASES] },
     Suite { port: "audit_log", parts: &[audits::CASES] },
     Suite { port: "key_store", parts: &[api_keys::CASES] },
+    Suite { port: "allowances", parts: &[allowances::CASES] },
 ];
 
 /// Names a function as a case.
@@ -206,7 +210,8 @@ pub fn fake_world(flaw: Option<Flaw>) -> World {
         peers: store.clone(),
         beacons: store.clone(),
         audit: store.clone(),
-        keys: store,
+        keys: store.clone(),
+        allowances: store,
         clock,
         vandal: Some(Arc::new(table)),
         keep: Arc::new(()),

@@ -3,6 +3,7 @@
 //! [`FakeTable`] holds the rows and shows them to the harness. A [`FakeStore`] is one worker's access: its own clock, and a
 //! gate that each *attempt* of a write passes, so that a lost answer is retried and judged as a real adapter does it.
 
+mod allowances;
 mod audits;
 mod beacons;
 mod catalogs;

@@ -113,6 +113,7 @@ impl Bench {
             secrets: Arc::new(NoSecrets),
             egress: Egress::machine(),
             waker: None,
+            tokens: None,
             stdio: None,
             clock,
             random,

@@ -43,6 +43,7 @@ impl Life {
             secrets: Arc::new(NoSecrets),
             egress: Egress::machine(),
             waker: None,
+            tokens: None,
             stdio: None,
             clock: Arc::clone(&self.clock),
             random: Arc::new(OsRandom),

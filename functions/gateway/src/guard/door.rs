@@ -3,6 +3,7 @@
 use axum::extract::Request;
 use http::{HeaderMap, Method, StatusCode, Uri, header};
 
+use super::origins::Origins;
 use crate::error::Failure;
 
 /// What stands in front of the gateway.
@@ -15,15 +16,15 @@ pub enum Door {
 }
 
 /// Checks Host, Origin and content type.
-pub(super) fn check(door: Door, request: &Request) -> Result<(), Failure> {
+pub(super) fn check(door: Door, origins: &Origins, request: &Request) -> Result<(), Failure> {
     match door {
         Door::Anywhere => Ok(()),
-        Door::Loopback => loopback(request.uri(), request.headers()),
+        Door::Loopback => loopback(request.uri(), request.headers(), origins),
     }?;
     json_only(request.method(), request.headers())
 }
 
-fn loopback(uri: &Uri, headers: &HeaderMap) -> Result<(), Failure> {
+fn loopback(uri: &Uri, headers: &HeaderMap, origins: &Origins) -> Result<(), Failure> {
     let refused = |what: &str| Failure::new(StatusCode::FORBIDDEN, format!("{what} is not this machine"));
     // All of them: which of two headers somebody else reads is not known.
     let hosts: Vec<&str> =
@@ -33,8 +34,9 @@ fn loopback(uri: &Uri, headers: &HeaderMap) -> Result<(), Failure> {
         return Err(refused("the Host header"));
     }
     for origin in headers.get_all(header::ORIGIN) {
-        let host = origin.to_str().ok().and_then(|origin| origin.split_once("://")).map(|(_, host)| host);
-        if !host.is_some_and(is_loopback) {
+        let text = origin.to_str().ok();
+        let host = text.and_then(|origin| origin.split_once("://")).map(|(_, host)| host);
+        if !host.is_some_and(is_loopback) && !origins.has(origin) {
             return Err(refused("the Origin header"));
         }
     }

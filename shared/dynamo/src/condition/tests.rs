@@ -31,6 +31,8 @@ fn every() -> Vec<When> {
         When::Below(3),
         When::Pointer(3),
         When::NotListedAfter(NOW),
+        When::Bucket(Bucket::default()),
+        When::Bucket(Bucket::full_at(u64::MAX)),
         When::Lit,
         When::Dark { owner: "w:1".into(), relieves: None },
         When::Dark { owner: "w:1".into(), relieves: Some(NOW) },

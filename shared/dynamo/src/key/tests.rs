@@ -37,6 +37,7 @@ fn the_keys_are_those_of_the_table_in_the_design() {
             format!("idem#local%3Adefault#t-1#{digest}"),
             "-".to_owned(),
         ),
+        (Key::Bucket(thread().user), "rate#local%3Adefault".to_owned(), "-".to_owned()),
         (Key::Peer(digest.clone()), format!("peer#{digest}"), "-".to_owned()),
         (
             Key::ApiKey(KeyId::parse("a0".repeat(6)).unwrap()),

@@ -80,6 +80,7 @@ impl<B: Backend> World<B> {
             beacons: stores.beacons,
             audit: stores.audit,
             api_keys: stores.api_keys,
+            verifier: None,
             waker: Some(self.wakes.waker()),
             config: Arc::new(config),
             keys,

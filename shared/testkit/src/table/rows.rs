@@ -6,8 +6,9 @@ use pudu_app::ports::{
     AuditRecord, Background, Beacon, Committed, Era, Hint, ItemKey, NoteKey, Revision, StoreError, StoredKey,
     StoredListing, TokenKey,
 };
+use pudu_domain::bucket::Bucket;
 use pudu_domain::{
-    Due, Durable, Expect, KeyId, Lane, Lease, Note, ServerTag, TaskKey, Thread, ThreadKey, Timestamp, Token,
+    Due, Durable, Expect, KeyId, Lane, Lease, Note, ServerTag, TaskKey, Thread, ThreadKey, Timestamp, Token, UserId,
     Verdict,
 };
 
@@ -52,6 +53,7 @@ pub(super) struct Rows {
     pub(super) beacons: BTreeMap<Background, Beacon>,
     pub(super) keys: BTreeMap<KeyId, StoredKey>,
     pub(super) audit: BTreeMap<String, AuditRecord>,
+    pub(super) buckets: BTreeMap<UserId, Bucket>,
     pub(super) index: Index,
     pub(super) writes: Vec<Write>,
     pub(super) flaws: BTreeSet<Flaw>,
@@ -96,6 +98,7 @@ impl Rows {
             beacons: BTreeMap::new(),
             keys: BTreeMap::new(),
             audit: BTreeMap::new(),
+            buckets: BTreeMap::new(),
             index,
             writes: Vec::new(),
             flaws: BTreeSet::new(),

@@ -5,7 +5,7 @@ fn headers(pairs: &[(&'static str, &'static str)]) -> HeaderMap {
 }
 
 fn passes(pairs: &[(&'static str, &'static str)]) -> bool {
-    loopback(&Uri::from_static("/x"), &headers(pairs)).is_ok()
+    loopback(&Uri::from_static("/x"), &headers(pairs), &Origins::default()).is_ok()
 }
 
 #[test]
@@ -30,6 +30,22 @@ fn a_page_of_another_origin_is_refused() {
 }
 
 #[test]
+fn a_page_of_a_named_origin_passes() {
+    let origins = Origins::new(&["https://app.example.com".to_owned()]);
+    let passes = |host: &'static str, origin: &'static str| {
+        let headers = headers(&[("host", host), ("origin", origin)]);
+        loopback(&Uri::from_static("/x"), &headers, &origins).is_ok()
+    };
+    assert!(passes("localhost", "https://app.example.com") && passes("localhost", "http://localhost:3000"));
+    for other in
+        ["https://app.example.com:8443", "http://app.example.com", "https://app.example.com.evil.example"]
+    {
+        assert!(!passes("localhost", other), "{other}");
+    }
+    assert!(!passes("app.example.com", "https://app.example.com"), "a name that leads here is no page");
+}
+
+#[test]
 fn a_second_header_does_not_pass_behind_a_good_one() {
     let both = |name: &'static str, values: [&'static str; 2]| {
         let mut all = headers(&[("host", "localhost")]);
@@ -37,7 +53,7 @@ fn a_second_header_does_not_pass_behind_a_good_one() {
         for value in values {
             all.append(name, value.parse().unwrap());
         }
-        loopback(&Uri::from_static("/x"), &all).is_ok()
+        loopback(&Uri::from_static("/x"), &all, &Origins::default()).is_ok()
     };
     assert!(!both("host", ["localhost", "evil.example"]));
     assert!(!both("origin", ["http://localhost", "http://evil.example"]));
@@ -46,7 +62,7 @@ fn a_second_header_does_not_pass_behind_a_good_one() {
 
 #[test]
 fn writes_are_json() {
-    let write = |pairs: &[_]| json_only(&Method::POST, &headers(pairs)).is_ok();
+    let write = |pairs: &[_]| json_only(&Method::POST, &headers(pairs), &Origins::default()).is_ok();
     assert!(write(&[("content-type", "application/json; charset=utf-8"), ("content-length", "2")]));
     assert!(write(&[]));
     assert!(write(&[("content-length", "0")]));
