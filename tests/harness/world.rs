@@ -255,8 +255,17 @@ fn house(client: Client, folder: &TempDir, clock: Arc<HandClock>, terms: Terms) 
     let config_file = Some(config_file(folder)).filter(|path| path.is_file());
     let stdio =
         Some(Launcher::new(files(folder), |name| (name == "PATH").then(|| "/usr/bin:/bin".to_owned()), true));
-    House::new(Plan { clock, limits, config_file, secrets: Arc::new(NoSecrets), stdio, no_auth, admission, ..plan })
-        .unwrap()
+    House::new(Plan {
+        clock,
+        limits,
+        config_file,
+        secrets: Arc::new(NoSecrets),
+        stdio,
+        no_auth,
+        admission,
+        ..plan
+    })
+    .unwrap()
 }
 
 fn files(folder: &TempDir) -> PathBuf {

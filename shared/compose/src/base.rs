@@ -13,7 +13,9 @@ use pudu_app::ports::{
 use pudu_app::wiring::Ports;
 use pudu_config::Secrets;
 use pudu_dynamo::Table;
-use pudu_mcp::{BuildError, Client, CoreTasks, Egress, Interceptors, Launcher, McpTasks, Oidc, OrdinaryTools};
+use pudu_mcp::{
+    BuildError, Client, CoreTasks, Egress, Interceptors, Launcher, McpTasks, Oidc, OrdinaryTools,
+};
 
 /// What compositions differ in.
 #[derive(Clone)]
@@ -58,9 +60,8 @@ pub fn ports(base: Base) -> Result<Ports, BuildError> {
         Some(launcher) => client.with_stdio(launcher),
         None => client,
     });
-    let verifier = rules.map(|rules| -> Arc<dyn TokenVerifier> {
-        Arc::new(Oidc::new(rules, &client, Arc::clone(&clock)))
-    });
+    let verifier = rules
+        .map(|rules| -> Arc<dyn TokenVerifier> { Arc::new(Oidc::new(rules, &client, Arc::clone(&clock))) });
     let mcp = Known::new(client.clone(), table.clone(), changes, Arc::clone(&clock));
     let speaks: Arc<dyn McpClient> = Arc::new(mcp.clone());
     let drivers: Vec<Arc<dyn TaskDriver>> = vec![

@@ -38,8 +38,8 @@ use async_trait::async_trait;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use pudu_app::ports::{
-    Allowances, AuditLog, Beacons, CatalogStore, ConfigStore, DueIndex, EventLog, KeyStore, NoteKey, NoteStore,
-    PeerStore, TaskStore, ThreadStore, TokenStore, WrappedKeys,
+    Allowances, AuditLog, Beacons, CatalogStore, ConfigStore, DueIndex, EventLog, KeyStore, NoteKey,
+    NoteStore, PeerStore, TaskStore, ThreadStore, TokenStore, WrappedKeys,
 };
 use pudu_domain::TaskKey;
 

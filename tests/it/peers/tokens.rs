@@ -2,12 +2,14 @@
 
 use std::sync::Arc;
 
-use acceptance::{Peer, skipped};
+use acceptance::{Peer, World, request, send, skipped};
+use http::Method;
 use pudu_app::oidc::{Algorithm, Roles, Rules};
 use pudu_app::ports::{TokenVerifier, VerifyError};
 use pudu_config::NoSecrets;
 use pudu_domain::{Principal, Role};
 use pudu_lambda::clock::SystemClock;
+use pudu_lambda::settings::Admission;
 use pudu_mcp::{Client, Egress, Oidc};
 use pudu_testkit::fixture::token_ports;
 use serde_json::Value;
@@ -71,4 +73,27 @@ async fn a_token_of_a_real_issuer_names_its_bearer() {
     assert_eq!(verify(rules(&stranger), &token).await.unwrap(), None);
     let (rest, _) = token.rsplit_once('.').unwrap();
     assert_eq!(verify(rules(&issuer), &format!("{rest}.AAAA")).await.unwrap(), None);
+}
+
+#[tokio::test]
+async fn the_gateway_lets_the_bearer_in() {
+    if !Peer::wanted() {
+        return skipped("tokens of a real issuer at the gateway", HOW);
+    }
+    let issuer = Peer::start(&["token-server"]).await;
+    let tokens = Some(rules(&issuer));
+    let world = World::admitting(Admission { tokens, rate: None, origins: Vec::new() }).await;
+    let ask = async |path: &str, token: &str| {
+        let mut request = request(Method::GET, path, None);
+        let value = format!("Bearer {token}").parse().unwrap();
+        request.headers_mut().insert("authorization", value);
+        send(&world.gateway, request).await
+    };
+    let token = token(&issuer, "lasting").await;
+    ask("/api/tools", &token).await.expect(200);
+    // A user, and no administrator.
+    ask("/api/mcp/config", &token).await.refused(403);
+    let (rest, _) = token.rsplit_once('.').unwrap();
+    ask("/api/tools", &format!("{rest}.AAAA")).await.refused(401);
+    assert_eq!(world.call(Method::GET, "/api/tools", None).await.status, 401);
 }

@@ -8,8 +8,8 @@ use pudu_app::ports::{
 };
 use pudu_domain::bucket::Bucket;
 use pudu_domain::{
-    Due, Durable, Expect, KeyId, Lane, Lease, Note, ServerTag, TaskKey, Thread, ThreadKey, Timestamp, Token, UserId,
-    Verdict,
+    Due, Durable, Expect, KeyId, Lane, Lease, Note, ServerTag, TaskKey, Thread, ThreadKey, Timestamp, Token,
+    UserId, Verdict,
 };
 
 use super::events::{Body, Marker};
