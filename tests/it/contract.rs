@@ -1,5 +1,6 @@
 //! The contract that the routes generate: kept beside them, whole, in the README, and shown as a page.
 
+mod kept;
 mod page;
 mod served;
 mod whole;

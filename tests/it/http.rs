@@ -6,6 +6,7 @@ mod callers;
 mod canary;
 mod config;
 mod credentials;
+mod features;
 mod hung_up;
 mod operator;
 mod origins;

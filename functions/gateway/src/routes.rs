@@ -5,6 +5,7 @@ mod audit;
 mod config;
 mod docs;
 mod events;
+mod features;
 mod health;
 mod keys;
 mod openapi;
@@ -57,6 +58,7 @@ fn described() -> (Router<Gateway>, openapi::Described) {
         .routes(routes!(health::get))
         .routes(routes!(openapi::get))
         .routes(routes!(docs::get))
+        .routes(routes!(features::get))
         .routes(routes!(mcp::post))
         .routes(routes!(keys::create, keys::list))
         .routes(routes!(keys::revoke))
