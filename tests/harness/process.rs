@@ -28,8 +28,11 @@ impl Pudu {
     pub async fn start(arguments: &[&str], environment: &[(&str, &str)]) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let data = folder.path().join("data");
+        let source: &[&str] =
+            if arguments.contains(&"--config-file") { &[] } else { &["--config-source", "table"] };
         let mut child = Command::new(binaries::machine().await)
-            .args(["--port", "0", "--example-port", "0", "--config-source", "table"])
+            .args(["--port", "0", "--example-port", "0"])
+            .args(source)
             .arg("--data-dir")
             .arg(&data)
             .args(arguments)

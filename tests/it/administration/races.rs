@@ -1,5 +1,6 @@
 //! Who changes the config at the same time as others loses nothing of theirs: two processes over one table, and over one file.
 
+use acceptance::Pudu;
 use pudu::house::House;
 use tokio::task::JoinSet;
 
@@ -120,4 +121,36 @@ async fn the_last_writer_of_one_server_wins_and_the_server_beside_it_is_kept() {
         (&now["mcpServers"]["s0"]["description"], &now["mcpServers"]["s1"]["description"]),
         (&json!("last"), &json!("other"))
     );
+}
+
+/// Programs that share nothing but the file and its lock.
+#[tokio::test]
+async fn changes_by_two_real_processes_over_one_file_lose_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("extensions_config.json");
+    std::fs::write(&file, config().to_string()).unwrap();
+    let arguments = ["--no-auth", "--config-file", file.to_str().unwrap()];
+    let (one, other) = tokio::join!(Pudu::start(&arguments, &[]), Pudu::start(&arguments, &[]));
+    for round in 0..10 {
+        let mut all = JoinSet::new();
+        for at in 0..4 {
+            let door = if at % 2 == 0 { &one } else { &other };
+            let put = door.http().put(door.url(&format!("{SERVERS}/s{at}")));
+            let body = json!({"description": format!("round {round}")});
+            all.spawn(put.header(header::CONTENT_TYPE, "application/json").body(body.to_string()).send());
+        }
+        let door = if round % 2 == 0 { &other } else { &one };
+        let body = json!({"server_name": "s4", "enabled": round % 2 == 0});
+        let patch = door.http().patch(door.url(CONFIG)).header(header::CONTENT_TYPE, "application/json");
+        all.spawn(patch.body(body.to_string()).send());
+        for answer in all.join_all().await {
+            let answer = answer.unwrap();
+            assert_eq!(answer.status(), 200, "{}", answer.text().await.unwrap());
+        }
+        let now: Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
+        for at in 0..4 {
+            assert_eq!(now["mcpServers"][format!("s{at}")]["description"], format!("round {round}"));
+        }
+        assert_eq!((&now["mcpServers"]["s4"]["enabled"], &now["own"]), (&json!(round % 2 == 0), &json!(1)));
+    }
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use pudu_app::chain::Chain;
 use pudu_app::changes::ListChanges;
 use pudu_app::ports::{CallError, CallFault};
-use pudu_config::{ConnectError, Secrets, Server, Setting, Transport, is_sensitive_key};
+use pudu_config::{ConnectError, Secrets, Server, Setting, Transport, argument_secrets};
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::json;
 use url::Url;
@@ -150,24 +150,24 @@ impl fmt::Debug for Recipe {
 }
 
 /// What must not be shown of a stdio entry: the values of its environment, as far as they have one, and of the arguments
-/// that are variables, follow a flag such as `--api-key`, or hold a URL with a password. Any other literal argument is
-/// mostly a word that texts need.
+/// those that are variables, what the config hides of the others, and passwords of URLs. Any other literal argument is mostly a
+/// word that texts need.
 pub(crate) fn hidden(server: &Server, secrets: &dyn Secrets) -> Vec<SecretString> {
     let Transport::Stdio(entry) = &server.transport else { return Vec::new() };
     let mut found: Vec<_> = entry.env.iter().filter_map(|(_, value)| value.resolve(secrets).ok()).collect();
-    let mut follows_flag = false;
-    for arg in &entry.args {
-        let Ok(value) = arg.resolve(secrets) else { continue };
+    let args: Vec<_> = entry
+        .args
+        .iter()
+        .filter_map(|arg| Some((arg.reference().is_some(), arg.resolve(secrets).ok()?)))
+        .collect();
+    let texts = args.iter().map(|(_, value)| value.expose_secret());
+    found.extend(argument_secrets(texts).into_iter().map(SecretString::from));
+    for (is_variable, value) in args {
         let text = value.expose_secret();
-        let (flag, given) = text.split_once('=').map_or((text, None), |(flag, given)| (flag, Some(given)));
-        let is_flag = flag.starts_with('-');
-        let secret = is_flag && is_sensitive_key(flag);
-        found.extend(given.filter(|_| secret).map(SecretString::from));
-        found.extend(password(text).or_else(|| password(given?)));
-        if arg.reference().is_some() || (follows_flag && !is_flag) {
-            found.push(value.clone());
+        found.extend(password(text).or_else(|| password(text.split_once('=')?.1)));
+        if is_variable {
+            found.push(value);
         }
-        follows_flag = secret && given.is_none();
     }
     found
 }

@@ -1,6 +1,6 @@
 //! The extensions config: whatever JSON comes.
 
-use pudu_config::{Document, MASK, NONCE_BYTES, SealKey, merge};
+use pudu_config::{Archived, Document, MASK, NONCE_BYTES, SealKey, differences, merge};
 use serde_json::Value;
 
 /// Problems that one document reports at most, and the line that says how many more there are.
@@ -36,6 +36,9 @@ pub fn config(data: &[u8]) {
     assert_eq!(opened.expose_raw(), document.expose_raw(), "a config changes by being sealed and opened");
     assert_eq!(key.etag(&opened), key.etag(&document));
     hidden(document.expose_raw(), &stored, &document.masked());
+
+    let archived = Archived::from(document.clone());
+    assert_eq!(differences(&archived, &archived), [], "a config is different from itself");
 
     // What a GET answers may be sent back: nothing changes by it.
     let shown = document.response();
