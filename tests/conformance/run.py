@@ -152,6 +152,9 @@ def main() -> None:
     with ExitStack() as running, ThreadPoolExecutor(2) as pool:
         subject = ["client", "--command", binary] if side == "client" else ["server", "--url", running.enter_context(pudu(binary))]
         outcomes = dict(zip(jobs, pool.map(lambda job: run(subject, *job), jobs)))
+        # The suite gives some answers half a second: what was late on a busy machine may try once more, by itself.
+        for job in [job for job in jobs if not outcomes[job].passed and expected.get(job[0], ("",))[0] == "pass"]:
+            outcomes[job] = run(subject, *job)
     for name in chosen:
         runs = {revision: outcomes[name, revision] for revision in scenarios[name]}
         bad = [f"{revision} {run.why}".strip() for revision, run in runs.items() if not run.passed]

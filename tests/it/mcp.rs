@@ -1,5 +1,6 @@
 //! `/mcp` on the wire: what clients of both eras send, byte for byte, and what they get.
 
+mod callers;
 mod calls;
 mod eras;
 mod lists;
