@@ -15,7 +15,8 @@ use tower::ServiceExt;
 use super::dead_url;
 
 /// What any caller may ask; whatever is not here takes an administrator.
-const OF_USERS: [(&str, &str); 11] = [
+const OF_USERS: [(&str, &str); 12] = [
+    ("GET", "/api/features"),
     ("POST", "/mcp"),
     ("GET", "/api/tools"),
     ("GET", "/api/tools/search"),
