@@ -70,7 +70,8 @@ impl<'a> Link<'a> {
             Way::Stateless(found @ Some(_)) => found.take(),
             Way::Stateless(None) => match probe(self.client, self.target, self.patience).await {
                 Ok(Probe::Stateless(found)) => found,
-                Ok(Probe::Older) => None,
+                // Of a peer that is known to speak this revision it is no word: it failed, or was too slow.
+                Ok(Probe::Older) => return Err(Unsaid),
                 Err(failure) => {
                     let (server, error) = (&self.target.server, &failure.message);
                     tracing::warn!(

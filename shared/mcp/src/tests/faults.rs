@@ -126,8 +126,8 @@ async fn every_fault_of_a_call_has_its_name_and_its_end() {
 /// What a JSON-RPC error says with each HTTP status that it comes with: the codes that are a refusal, and those that
 /// may come from a server that acted.
 const ERRORS: [(&[u16], &[i64], CallFault); 7] = [
-    (&[200, 400, 404, 422], &[-32700, -32600, -32601, -32602, -32020, -32022], CallFault::Refused),
-    (&[200, 400, 409, 422], &[-32603, -32000, -32001, -32002, -32021, -32099, -1, 0, 7], CallFault::Broken),
+    (&[200, 400, 404, 422], &[-32700, -32600, -32601, -32602, -32020, -32021, -32022], CallFault::Refused),
+    (&[200, 400, 409, 422], &[-32603, -32000, -32001, -32002, -32099, -1, 0, 7], CallFault::Broken),
     (&[404], &[-32000, -32001], CallFault::Refused),
     (&[404], &[-32603, -32002, 7], CallFault::Broken),
     (&[401, 403, 429], &[-32603, -32000, -32001, -32602], CallFault::Refused),
