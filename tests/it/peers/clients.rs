@@ -30,11 +30,9 @@ fn lists(saw: &Value) {
     assert_eq!(saw["echo"], json!({"text": "größer"}), "{saw}");
 }
 
-/// That the task was seen at work, and ended.
+/// That the task was followed to its end.
 fn ends_completed(saw: &Value) {
-    let statuses = saw["statuses"].as_array().unwrap();
-    assert_eq!(statuses.last().unwrap(), "completed", "{saw}");
-    assert!(statuses.len() > 1, "{saw}");
+    assert_eq!(saw["statuses"].as_array().unwrap().last().unwrap(), "completed", "{saw}");
 }
 
 /// The MCP Inspector with this method and these arguments, in an era.
@@ -57,11 +55,14 @@ async fn the_inspector_follows_a_task(era: &str) {
         inspected(&pudu, era, "tools/call", &arguments).await
     };
     assert_eq!(call("example_echo", &["text=größer"]).await["structuredContent"], json!({"text": "größer"}));
-    let started = call("example_submit_report", &["title=Deer", "duration_seconds=0.3"]).await;
-    let id = format!(
-        "task_id={}",
-        started["structuredContent"]["task_id"].as_str().unwrap_or_else(|| panic!("{started}"))
-    );
+    let called = call("example_submit_report", &["title=Deer", "duration_seconds=0.3"]).await;
+    if era == "modern" {
+        // It takes the task in the place of the result, and shows the result when it is there.
+        assert_eq!(called["structuredContent"]["title"], "Deer", "{called}");
+        return;
+    }
+    let id = called["structuredContent"]["task_id"].as_str().unwrap_or_else(|| panic!("{called}"));
+    let id = format!("task_id={id}");
     let following = async {
         loop {
             let told = call("pudu_tasks_get", &[&id]).await["structuredContent"].take();
