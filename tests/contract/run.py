@@ -109,8 +109,10 @@ def seeded(running: Pudu) -> list[str]:
 
 def settings(tasks: list[str]) -> str:
     """What schemathesis may do, with what is really there: most generated names would only ever find a 404."""
-    words = {"threads": [THREAD], "tasks": tasks, "tools": [TOOL, "example_echo"]}
-    parts = [(HERE / "schemathesis.toml").read_text()]
+    words = {
+        "threads": [THREAD], "tasks": tasks, "tools": [TOOL, "example_echo"], "servers": ["example", "web"], "revisions": [0, 1, 2, 3],
+    }
+    parts = [f"hooks = {json.dumps(str(HERE / 'hooks.py'))}", (HERE / "schemathesis.toml").read_text()]
     parts += [f"[dictionaries.{name}]\nvalues = {json.dumps(values)}\n" for name, values in words.items()]
     return "\n".join(parts)
 

@@ -23,6 +23,7 @@ pub(super) struct Page {
     #[param(minimum = 1, maximum = 100)]
     limit: Option<usize>,
     /// The `next` of the page before.
+    #[param(pattern = "^[0-9a-f]{32}$")]
     before: Option<String>,
 }
 

@@ -34,15 +34,17 @@ pub(super) enum CallerRole {
 #[serde(deny_unknown_fields)]
 pub(super) struct NewApiKey {
     /// What it is called.
-    #[schema(value_type = String, min_length = 1, max_length = 64)]
+    #[schema(value_type = String, pattern = "^(?=.*\\S)[^\\u0000-\\u001f\\u007f-\\u009f]{1,64}$", example = "build server")]
     name: KeyName,
     /// Whose threads and tasks it opens, so that a user can have several keys: `A-Z a-z 0-9 . _ - @`, at most 64. Without it
     /// the key is a user of its own.
+    #[schema(pattern = "^[A-Za-z0-9._@-]{1,64}$", example = "ann")]
     user: Option<String>,
     /// What may be done with it; `user` when absent.
     #[serde(default)]
     role: CallerRole,
     /// The names of the servers that it reaches; each when absent.
+    #[schema(value_type = Option<Vec<String>>)]
     servers: Option<BTreeSet<String>>,
 }
 
