@@ -27,6 +27,7 @@ pub(super) struct Which {
     #[schema(value_type = String, pattern = "^mcp-task-[0-9a-f]{32}$")]
     task_id: TaskId,
     #[serde(deserialize_with = "number::whole")]
+    #[schema(maximum = 4_294_967_295_u32)]
     version: u32,
 }
 

@@ -182,6 +182,7 @@ pub(super) struct Input {
     input: Value,
     /// The version of the event that the caller answers; any when absent.
     #[serde(default, deserialize_with = "number::optional")]
+    #[schema(maximum = 4_294_967_295_u32)]
     version: Option<u32>,
 }
 
