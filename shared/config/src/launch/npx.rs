@@ -30,12 +30,7 @@ const NPX: Grammar = Grammar {
         "-P",
         "--save-prod",
     ],
-    values: &[
-        ("-p", Kind::Source),
-        ("--package", Kind::Source),
-        ("--loglevel", Kind::OneOf(LOG_LEVELS)),
-        ("--registry", Kind::Index),
-    ],
+    values: &[("-p", Kind::Source), ("--package", Kind::Source), ("--loglevel", Kind::OneOf(LOG_LEVELS))],
 };
 
 pub(super) fn judge(command: &str, words: &[Word<'_>]) -> Result<usize, Refusal> {

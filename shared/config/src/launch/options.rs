@@ -1,7 +1,7 @@
 //! The options before a launcher's package: only what is listed is taken, in the one spelling that is listed. The launchers
 //! take many more (abbreviations, clusters, any number of dashes, other case); none of these is needed.
 
-use super::source::{Ecosystem, is_package, is_public_index};
+use super::source::{Ecosystem, is_package};
 use super::{Refusal, Why, Word};
 
 /// What a launcher takes.
@@ -22,8 +22,6 @@ pub(super) enum Kind {
     Beside,
     /// A version of Python, never a path.
     Python,
-    /// An index that everybody knows.
-    Index,
     /// One of these words.
     OneOf(&'static [&'static str]),
     /// Letters, digits and `.:-`: a package's bare name, a date, a platform.
@@ -94,9 +92,6 @@ impl Grammar {
                 .then_some(self.ecosystem.must()),
             Kind::Python => {
                 (!is_python_version(value)).then_some("must be a version such as 3.12, not a program")
-            }
-            Kind::Index => {
-                (!is_public_index(value)).then_some("must be a public registry that is known to the policy")
             }
             Kind::OneOf(words) => (!words.contains(&value)).then_some("is not one that it knows"),
             Kind::Plain => {

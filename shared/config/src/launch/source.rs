@@ -28,21 +28,6 @@ impl Ecosystem {
 /// Endings that make a file of a name.
 const ARCHIVES: [&str; 11] =
     [".tgz", ".tar.gz", ".tar", ".tar.bz2", ".tar.xz", ".tar.zst", ".zip", ".whl", ".egg", ".py", ".pyz"];
-const INDEXES: &[&str] = &[
-    "https://registry.npmjs.org",
-    "https://registry.yarnpkg.com",
-    "https://registry.npmmirror.com",
-    "https://npm.jsr.io",
-    "https://pypi.org/simple",
-    "https://test.pypi.org/simple",
-    "https://pypi.tuna.tsinghua.edu.cn/simple",
-    "https://mirrors.aliyun.com/pypi/simple",
-    "https://download.pytorch.org/whl/cpu",
-];
-
-pub(super) fn is_public_index(text: &str) -> bool {
-    INDEXES.contains(&text.strip_suffix('/').unwrap_or(text))
-}
 
 pub(super) fn is_package(ecosystem: Ecosystem, spec: &str) -> bool {
     match ecosystem {

@@ -38,11 +38,6 @@ const UVX: Grammar = Grammar {
         ("-w", Kind::Beside),
         ("--python", Kind::Python),
         ("-p", Kind::Python),
-        ("--index", Kind::Index),
-        ("--default-index", Kind::Index),
-        ("--index-url", Kind::Index),
-        ("-i", Kind::Index),
-        ("--extra-index-url", Kind::Index),
         ("--index-strategy", Kind::OneOf(&["first-index", "unsafe-first-match", "unsafe-best-match"])),
         (
             "--prerelease",

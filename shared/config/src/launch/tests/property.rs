@@ -118,7 +118,7 @@ fn words() -> impl Strategy<Value = Vec<String>> {
         "silent",
         "--loglevel=warn",
         "--registry",
-        "https://registry.npmjs.org",
+        "https://packages.example",
         "--",
         "-",
         "",
