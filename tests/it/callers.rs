@@ -207,6 +207,36 @@ async fn an_unknown_id_costs_a_read_a_second_and_what_is_no_key_costs_none() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn ever_new_ids_are_looked_up_no_faster_than_a_bound() {
+    let town = Town::new();
+    let (_, key) = town.make(Role::User, Scope::All).await;
+    let (gateway, _, gate) = town.gateway();
+    assert!(gateway.authenticate(key.expose()).await.is_ok());
+    let mut number = 0_u32;
+    let mut guess = async || {
+        number += 1;
+        let mut random = [7; 40];
+        random[4..8].copy_from_slice(&number.to_be_bytes());
+        gateway.authenticate(ApiKey::new(random).expose()).await
+    };
+    for _ in 0..199 {
+        assert!(is_invalid(&guess().await));
+    }
+    for _ in 0..1000 {
+        assert!(matches!(guess().await, Err(AuthError::Strangers(wait)) if wait == SECOND));
+    }
+    assert_eq!(gate.calls(), 200, "the key's own first lookup is one of them");
+    town.pass(BELIEVED).await;
+    for _ in 0..50 {
+        assert!(is_invalid(&guess().await));
+    }
+    assert!(matches!(guess().await, Err(AuthError::Strangers(_))));
+    // A key that is in use is no stranger.
+    assert!(gateway.authenticate(key.expose()).await.is_ok());
+    assert_eq!(gate.calls(), 200 + 50 + 1);
+}
+
+#[tokio::test(start_paused = true)]
 async fn guesses_do_not_push_out_the_keys_that_are_in_use() {
     let town = Town::new();
     let (_, key) = town.make(Role::User, Scope::All).await;
@@ -216,7 +246,10 @@ async fn guesses_do_not_push_out_the_keys_that_are_in_use() {
         let mut random = [0; 40];
         random[4..8].copy_from_slice(&number.to_be_bytes());
         assert!(is_invalid(&gateway.authenticate(ApiKey::new(random).expose()).await));
+        // As fast as strangers are looked up.
+        town.pass(SECOND / 50).await;
     }
+    assert!(gateway.authenticate(key.expose()).await.is_ok());
     let before = gate.calls();
     weather.is(Weather::DOWN);
     assert!(gateway.authenticate(key.expose()).await.is_ok());

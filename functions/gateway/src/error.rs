@@ -129,6 +129,10 @@ impl From<AuthError> for Failure {
     fn from(error: AuthError) -> Self {
         match error {
             AuthError::Invalid => Self::unauthenticated(),
+            AuthError::Strangers(wait) => {
+                let failure = Self::new(StatusCode::TOO_MANY_REQUESTS, error.to_string());
+                Self { retry_after: Some(wait), ..failure }
+            }
             AuthError::Verifier(error @ VerifyError::NoRole) => {
                 Self::new(StatusCode::FORBIDDEN, error.to_string())
             }

@@ -2,13 +2,15 @@
 //!
 //! A key is looked up by its id. What was found is believed for a second, so a busy caller costs one read a second and
 //! process; while the table does not answer it is believed for [`CLOSED_WITHIN`], and then nobody is let in. That an id is not
-//! there is remembered as long, so that one wrong key costs no more than a right one. Text that cannot be a key costs nothing.
+//! there is remembered as long, so that one wrong key costs no more than a right one; and how many unknown ones are looked up is
+//! bounded, so that ever new ones cost no more than that either. Text that cannot be a key costs nothing.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use pudu_domain::api_key::PREFIX;
+use pudu_domain::bucket::{Bucket, Rate, Taken};
 use pudu_domain::{ApiKey, KeyDigest, KeyId, Principal, Timestamp};
 
 use crate::ports::{Clock, KeyStore, StoreError, StoredKey, TokenVerifier, VerifyError};
@@ -20,12 +22,20 @@ pub const CLOSED_WITHIN: Duration = Duration::from_secs(5);
 /// Most ids that are remembered; a thousand bytes each at most.
 const REMEMBERED: usize = 10_000;
 
+/// Lookups a second, in this process, of ids by which nobody came in before: more than people mistype, less than what costs.
+const STRANGERS_PER_SECOND: u32 = 50;
+/// The same at once.
+const STRANGERS_BURST: u32 = 200;
+
 /// Nobody was let in.
 #[derive(Debug, thiserror::Error)]
 pub enum AuthError {
     /// It is no key or token, not one of ours, revoked, or over.
     #[error("the credential is not valid")]
     Invalid,
+    /// So many unknown ids were shown lately that no more are looked up.
+    #[error("too many unknown keys were shown; wait {} s and try again", .0.as_secs())]
+    Strangers(Duration),
     /// The table did not say.
     #[error("whether the key is valid cannot be found out now; try again")]
     Store(#[source] StoreError),
@@ -41,6 +51,7 @@ pub struct Callers {
     clock: Arc<dyn Clock>,
     own: Option<Own>,
     seen: Mutex<HashMap<KeyId, Seen>>,
+    strangers: Mutex<Bucket>,
 }
 
 /// A key that is in no table.
@@ -67,12 +78,14 @@ enum Plan {
     Believe(Option<StoredKey>),
     /// Read it; if that fails, this is what is left.
     Read(Option<Seen>),
+    /// Read it, if strangers may be looked up.
+    Greet,
 }
 
 impl Callers {
     /// Callers by the keys in `store`.
     pub fn new(store: Arc<dyn KeyStore>, clock: Arc<dyn Clock>) -> Self {
-        Self { store, verifier: None, clock, own: None, seen: Mutex::default() }
+        Self { store, verifier: None, clock, own: None, seen: Mutex::default(), strangers: Mutex::default() }
     }
 
     /// The same, who may also come by tokens of an issuer.
@@ -102,16 +115,20 @@ impl Callers {
                 Err(AuthError::Invalid)
             };
         }
-        let stored = self.look_up(key.id()).await.map_err(AuthError::Store)?;
+        let stored = self.look_up(key.id()).await?;
         stored.and_then(|stored| stored.admits(&key)).ok_or(AuthError::Invalid)
     }
 
-    async fn look_up(&self, id: &KeyId) -> Result<Option<StoredKey>, StoreError> {
+    async fn look_up(&self, id: &KeyId) -> Result<Option<StoredKey>, AuthError> {
         // Before the read: what is written while it is under way may not be in it.
         let at = self.clock.now();
         let left = match self.plan(id, at) {
             Plan::Believe(key) => return Ok(key),
             Plan::Read(left) => left,
+            Plan::Greet => {
+                self.greet(at)?;
+                None
+            }
         };
         // Also when the caller goes away while it is read.
         let asking = Asking { callers: self, id };
@@ -127,20 +144,37 @@ impl Callers {
                 tracing::warn!(%error, key.id = %id, "a key could not be read again; what was read before still holds");
                 Ok(left.key)
             }
-            (Err(error), _) => Err(error),
+            (Err(error), _) => Err(AuthError::Store(error)),
         }
     }
 
     fn plan(&self, id: &KeyId, now: Timestamp) -> Plan {
         let mut all = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(seen) = all.get_mut(id) else { return Plan::Read(None) };
+        let Some(seen) = all.get_mut(id) else { return Plan::Greet };
         let usable = now.is_within(CLOSED_WITHIN, seen.at);
         // One caller reads it again, the others need not wait for him.
         if now.is_within(BELIEVED, seen.at) || usable && seen.asking {
             return Plan::Believe(seen.key.clone());
         }
+        if seen.key.is_none() {
+            return Plan::Greet;
+        }
         seen.asking = true;
         Plan::Read(usable.then(|| seen.clone()))
+    }
+
+    /// Counts a lookup of an id by which nobody came in before. A key's first one in this process counts too: it cannot be told
+    /// from a guess before it was read.
+    fn greet(&self, now: Timestamp) -> Result<(), AuthError> {
+        let Some(rate) = Rate::new(STRANGERS_PER_SECOND, STRANGERS_BURST) else { return Ok(()) };
+        let mut strangers = self.strangers.lock().unwrap_or_else(PoisonError::into_inner);
+        match strangers.take(rate, now, 1) {
+            Taken::Some { left, .. } => {
+                *strangers = left;
+                Ok(())
+            }
+            Taken::None { .. } => Err(AuthError::Strangers(Duration::from_secs(1))),
+        }
     }
 
     fn remember(&self, id: &KeyId, new: Seen) {
