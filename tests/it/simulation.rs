@@ -10,7 +10,7 @@ fn simulated(seed: u64) -> Outcome {
 #[test]
 fn the_promises_hold_on_the_real_stores() {
     let mut seen = (0, 0, 0);
-    for seed in 0..5 {
+    for seed in 0..16 {
         let outcome = simulated(seed);
         assert_eq!(outcome.violations, [], "seed {seed}");
         seen = (seen.0 + outcome.remote_tasks, seen.1 + outcome.events, seen.2 + outcome.crashes);
