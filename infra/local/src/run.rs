@@ -13,7 +13,7 @@ use pudu_gateway::Door;
 use pudu_lambda::clock::SystemClock;
 use pudu_lambda::env::{Process, Source};
 use pudu_lambda::random::OsRandom;
-use pudu_lambda::settings::{self, Admission, Numbers, STDIO_COMMANDS, SettingError};
+use pudu_lambda::settings::{self, Admission, CLOUD_RATE, Numbers, STDIO_COMMANDS, SettingError};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::cli::RunArgs;
@@ -71,6 +71,16 @@ async fn start(args: &RunArgs) -> anyhow::Result<Started> {
     if args.no_auth && !args.bind.is_loopback() {
         bail!("--no-auth works on loopback only: leave out --bind {} or --no-auth", args.bind);
     }
+    // Whoever can call one machine can also stop it: there a limit only slows its own user down.
+    let per_second = if args.bind.is_loopback() { 0 } else { CLOUD_RATE };
+    let admission = Admission::read(&Process, per_second)?;
+    if args.no_auth
+        && let Some(origin) = admission.origins.first()
+    {
+        bail!(
+            "--no-auth would make every page of {origin} this machine's administrator: leave out one of them"
+        );
+    }
     // The folder first: who starts a second Pudu on it should read that, and not that its port is taken.
     let store = Store::open(&args.store).await?;
     let config_file = args.source.find()?;
@@ -86,8 +96,7 @@ async fn start(args: &RunArgs) -> anyhow::Result<Started> {
         policy: numbers.policy,
         limits: numbers.limits,
         no_auth: args.no_auth,
-        // Whoever can call one machine can also stop it: a limit only slows its own user down.
-        admission: Admission::read(&Process, 0)?,
+        admission,
         // From elsewhere it is called by other names than this machine's.
         door: if args.bind.is_loopback() { Door::Loopback } else { Door::Anywhere },
         ..Plan::new(store.client.clone(), store.table.clone(), folder.seal_key())

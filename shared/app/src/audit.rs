@@ -74,8 +74,10 @@ impl Audit {
         }
         tracing::info!(
             audit.id = record.id,
+            user.id = %record.user,
+            credential = %record.tag,
             action,
-            target,
+            target = record.target,
             done = changed.is_ok(),
             "an administrative change"
         );

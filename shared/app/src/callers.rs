@@ -181,10 +181,13 @@ impl Callers {
         let mut all = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         if all.len() >= REMEMBERED && !all.contains_key(id) {
             let now = self.clock.now();
-            all.retain(|_, seen| now.is_within(BELIEVED, seen.at));
             // Somebody tries ids faster than they are forgotten: the keys that are there are worth more.
+            all.retain(|_, seen| seen.key.is_some() || now.is_within(BELIEVED, seen.at));
             if all.len() >= REMEMBERED {
                 all.retain(|_, seen| seen.key.is_some());
+            }
+            if all.len() >= REMEMBERED {
+                all.retain(|_, seen| now.is_within(CLOSED_WITHIN, seen.at));
             }
         }
         // Somebody who began later may have been faster.

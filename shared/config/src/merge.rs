@@ -7,10 +7,11 @@
 
 mod restore;
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use crate::canonical::alike;
 use crate::document::{Document, SERVERS, with_canonical_name};
+use crate::launch::{Approved, LaunchPolicy};
 use crate::mask::{self, Style};
 use crate::path::Path;
 use crate::problem::{Kind, Problem};
@@ -26,8 +27,9 @@ const CREDENTIALS: &[&str] = &["args", "env", "headers", "oauth", "user_auth", "
 ///
 /// `incoming` is `{"mcp_servers": {...}}` or a whole config. Servers that it does not have are deleted; other top-level
 /// keys that it does not have are kept. In a server: `***` restores, a field that is missing is kept, null resets. An
-/// OAuth secret that is null or missing is kept, the empty string removes it. Credentials that are missing are not
-/// kept when the type, URL origin or command changed: they would go to somebody else.
+/// OAuth secret that is null or missing is kept, the empty string removes it. No credential is kept, and no `***` restored, when
+/// the type, URL origin, command or package changed, nor an OAuth secret when the origin of the token URL did: they would go
+/// to somebody else.
 /// Errors: the shape of the body ([`Kind::Shape`]), or a `***` for which there is no one value ([`Kind::Mask`]).
 pub fn merge(incoming: Value, stored: Option<&Document>) -> Result<Value, Vec<Problem>> {
     let mut incoming = required_servers(incoming)?;
@@ -98,7 +100,9 @@ fn inherit_entry(entry: &mut Map<String, Value>, old: &Map<String, Value>) {
             (None, Some(value)) if same => {
                 entry.insert((*key).to_owned(), value.clone());
             }
-            (Some(Value::Object(block)), Some(Value::Object(old))) if BLOCKS.contains(key) => {
+            (Some(Value::Object(block)), Some(Value::Object(old)))
+                if same && BLOCKS.contains(key) && (*key != "oauth" || same_issuer(block, old)) =>
+            {
                 inherit_block(block, old);
             }
             _ => {}
@@ -152,10 +156,41 @@ fn same_endpoint(new: &Map<String, Value>, old: &Map<String, Value>) -> bool {
     let kind = |entry: &Map<String, Value>| {
         let kind = text(entry, "type");
         let kind = if kind.is_empty() { text(entry, "transport") } else { kind };
-        if kind.is_empty() { "stdio".to_owned() } else { kind }
+        if kind.is_empty() { "stdio".to_owned() } else { kind.to_ascii_lowercase() }
     };
     let origin = |entry: &Map<String, Value>| restore::origin(&text(entry, "url"));
-    kind(new) == kind(old) && origin(new) == origin(old) && text(new, "command") == text(old, "command")
+    kind(new) == kind(old)
+        && origin(new) == origin(old)
+        && text(new, "command") == text(old, "command")
+        && text(new, "cwd") == text(old, "cwd")
+        && (!new.contains_key("args") || launched(new) == launched(old))
+}
+
+/// Whether OAuth secrets would be shown to the same server for tokens; one that is not sent is kept.
+fn same_issuer(new: &Map<String, Value>, old: &Map<String, Value>) -> bool {
+    let issuer = |oauth: &Map<String, Value>| {
+        oauth.get("token_url").and_then(Value::as_str).map(restore::origin).unwrap_or_default()
+    };
+    !new.contains_key("token_url") || issuer(new) == issuer(old)
+}
+
+/// What a command starts, of its arguments: up to the package for a launcher, all of them for anything else; secrets hidden.
+fn launched(entry: &Map<String, Value>) -> Vec<String> {
+    let shown = shown(&json!({ SERVERS: { "entry": entry } }));
+    let texts = |args: &Value| -> Vec<String> {
+        args.as_array()
+            .into_iter()
+            .flatten()
+            .map(|arg| arg.as_str().map_or_else(|| arg.to_string(), str::to_owned))
+            .collect()
+    };
+    let mut args = shown.pointer(&format!("/{SERVERS}/entry/args")).map(texts).unwrap_or_default();
+    let command = entry.get("command").and_then(Value::as_str).unwrap_or_default();
+    let words: Vec<&str> = args.iter().map(String::as_str).collect();
+    if let Ok(Approved { program_at: Some(at) }) = LaunchPolicy::default().judge(Some(command), &words, &[]) {
+        args.truncate(at + 1);
+    }
+    args
 }
 
 /// The document as a client sees it, with every secret as `***`.

@@ -27,7 +27,7 @@ pub enum Access {
 
 impl Access {
     /// Who sent these headers.
-    pub(super) async fn identify(&self, headers: &HeaderMap) -> Result<Principal, Failure> {
+    pub(crate) async fn identify(&self, headers: &HeaderMap) -> Result<Principal, Failure> {
         match self {
             Self::Everyone(principal) => Ok(principal.clone()),
             Self::Callers(callers) => {

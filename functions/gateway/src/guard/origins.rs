@@ -28,12 +28,14 @@ const SENT: [HeaderName; 11] = [
     HeaderName::from_static("traceparent"),
 ];
 /// What a page may read beside the few that every page may.
-const SHOWN: [HeaderName; 5] = [
+const SHOWN: [HeaderName; 7] = [
     header::ETAG,
+    header::LINK,
     header::RETRY_AFTER,
     header::WWW_AUTHENTICATE,
     HeaderName::from_static("mcp-protocol-version"),
     HeaderName::from_static("mcp-session-id"),
+    HeaderName::from_static("pudu-next-cursor"),
 ];
 
 /// The origins whose pages may call.

@@ -7,7 +7,7 @@ use pudu_domain::{Principal, ThreadKey};
 use serde_json::{Map, Value, json};
 
 use super::error::RpcError;
-use super::tasks::{answer, key_of, no_such_task, state};
+use super::tasks::{answer, state, task_of};
 use super::{Asked, greet};
 use crate::answer::TaskRow;
 use crate::state::Gateway;
@@ -79,6 +79,9 @@ pub(super) async fn call(
 
 async fn list(gateway: &Gateway, who: &Principal) -> Result<Map<String, Value>, RpcError> {
     let thread = ThreadKey { user: who.user.clone(), thread: who.own_thread() };
+    if gateway.threads.is_going(&thread).await? {
+        return Ok(greet::object(json!({ "tasks": [] })));
+    }
     let rows = gateway.tasks.list(&thread, MOST, None).await?;
     let shown = rows.into_iter().map(|row| {
         let id = format!("{}~{}", thread.thread, row.task.key.id);
@@ -97,7 +100,7 @@ async fn one(
 ) -> Result<Map<String, Value>, RpcError> {
     let id = arguments.get("task_id").and_then(Value::as_str);
     let id = id.ok_or_else(|| RpcError::invalid_params("\"task_id\" must be a text"))?;
-    let key = key_of(asked.who, id).ok_or_else(no_such_task)?;
+    let key = task_of(asked, id).await?;
     match name {
         CANCEL => match asked.gateway.tasks.cancel(&key).await {
             Ok(_) => {}

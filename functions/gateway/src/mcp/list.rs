@@ -33,7 +33,7 @@ pub(super) async fn tools(asked: &Asked<'_>) -> Result<Map<String, Value>, RpcEr
     let (mut page, mut bytes, mut next, mut last) = (Vec::new(), 0, None, "");
     let from = after.as_deref().map_or(Bound::Unbounded, Bound::Excluded);
     for (name, entry) in listed.range::<str, _>((from, Bound::Unbounded)) {
-        let shown = entry.shown();
+        let shown = entry.shown(|role| !asked.client.takes_tasks() && terms.may_start_task(role));
         bytes += shown.to_string().len();
         if page.len() == MOST || (bytes > MOST_BYTES && !page.is_empty()) {
             next = Some(BASE64_URL_SAFE_NO_PAD.encode(last));
@@ -65,9 +65,9 @@ enum Entry<'a> {
 }
 
 impl Entry<'_> {
-    fn shown(&self) -> Value {
+    fn shown(&self, follows: impl Fn(&Role) -> bool) -> Value {
         match self {
-            Self::Of(tool) => shown(tool),
+            Self::Of(tool) => shown(tool, follows(&tool.role)),
             Self::Own(definition) => definition.clone(),
         }
     }
@@ -88,15 +88,15 @@ fn cursor(given: Option<&Value>) -> Result<Option<String>, RpcError> {
 }
 
 /// A tool's definition by its server, unchanged but for what is ours: its name, and what it says of a durable task.
-fn shown(tool: &Tool) -> Value {
+fn shown(tool: &Tool, follows: bool) -> Value {
     let mut definition = tool.definition().clone();
     let Value::Object(fields) = &mut definition else { return definition };
     fields.insert("name".into(), tool.name.clone().into());
     if !matches!(tool.role, Role::Call | Role::MayBecomeTask) {
         fields.insert("description".into(), tool.description.clone().into());
     }
-    // Its call is answered with a task of ours, and not with what its server answers a submission with.
-    if matches!(tool.role, Role::Submit(_)) {
+    // Its call is, or may be, answered with a task of ours and how to follow it, and not with what its server answers.
+    if follows || matches!(tool.role, Role::Submit(_)) {
         fields.shift_remove("outputSchema");
     }
     // How its server offers tasks to us.

@@ -43,7 +43,7 @@ pub(super) fn created(who: &Principal, task: &Submitted) -> Map<String, Value> {
 
 /// Answers `tasks/get`.
 pub(super) async fn get(asked: &Asked<'_>) -> Result<Map<String, Value>, RpcError> {
-    state(asked.gateway, &key(asked)?).await
+    state(asked.gateway, &key(asked).await?).await
 }
 
 /// A task with everything it brought, as `tasks/get` tells it.
@@ -64,7 +64,7 @@ async fn question(gateway: &Gateway, key: &TaskKey, row: &Detailed) -> Result<Op
 
 /// Answers `tasks/cancel`: heard, whatever the task is doing. How it ends is seen by asking for it.
 pub(super) async fn cancel(asked: &Asked<'_>) -> Result<Map<String, Value>, RpcError> {
-    match asked.gateway.tasks.cancel(&key(asked)?).await {
+    match asked.gateway.tasks.cancel(&key(asked).await?).await {
         Ok(Some(_)) => Ok(acknowledged()),
         Ok(None) => Err(no_such_task()),
         Err(CancelError::Store(error)) => Err(error.into()),
@@ -76,7 +76,7 @@ pub(super) async fn cancel(asked: &Asked<'_>) -> Result<Map<String, Value>, RpcE
 
 /// Answers `tasks/update`.
 pub(super) async fn update(asked: &Asked<'_>) -> Result<Map<String, Value>, RpcError> {
-    let key = key(asked)?;
+    let key = key(asked).await?;
     let given = asked.request.params.get("inputResponses").and_then(Value::as_object);
     let given = given.ok_or_else(|| RpcError::invalid_params("\"inputResponses\" must be an object"))?;
     answer(asked.gateway, &key, given).await.map(|()| acknowledged())
@@ -112,23 +112,32 @@ fn acknowledged() -> Map<String, Value> {
 }
 
 /// Which task is meant, of a client that may mean one.
-fn key(asked: &Asked<'_>) -> Result<TaskKey, RpcError> {
+async fn key(asked: &Asked<'_>) -> Result<TaskKey, RpcError> {
     if !asked.client.takes_tasks() {
         return Err(RpcError::missing_capability(&json!({"extensions": {TASKS: {}}})));
     }
     let id = asked.request.params.get("taskId").and_then(Value::as_str);
     let id = id.ok_or_else(|| RpcError::invalid_params("\"taskId\" must be a text"))?;
-    key_of(asked.who, id).ok_or_else(no_such_task)
+    task_of(asked, id).await
+}
+
+/// The task of that id. Of a thread that is being deleted nothing is shown.
+pub(super) async fn task_of(asked: &Asked<'_>, id: &str) -> Result<TaskKey, RpcError> {
+    let key = key_of(asked.who, id).ok_or_else(no_such_task)?;
+    if asked.gateway.threads.is_going(&key.thread).await? {
+        return Err(no_such_task());
+    }
+    Ok(key)
 }
 
 /// The task of that id, which is one of the caller's own user's or nobody's.
-pub(super) fn key_of(who: &Principal, id: &str) -> Option<TaskKey> {
+fn key_of(who: &Principal, id: &str) -> Option<TaskKey> {
     let (thread, id) = id.split_once('~')?;
     let thread = ThreadKey { user: who.user.clone(), thread: ThreadId::parse(thread).ok()? };
     Some(TaskKey { thread, id: TaskId::parse(id).ok()? })
 }
 
 /// The same words for a task that is not there and one of somebody else's.
-pub(super) fn no_such_task() -> RpcError {
+fn no_such_task() -> RpcError {
     RpcError::invalid_params("there is no such task")
 }

@@ -10,10 +10,10 @@ use axum::extract::State;
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use futures_util::stream;
-use http::{HeaderName, HeaderValue, StatusCode};
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use pudu_app::chain::Chain;
 use pudu_app::tasks::follow::{Follower, Look};
-use pudu_domain::{ThreadKey, Timestamp};
+use pudu_domain::{ThreadKey, Timestamp, UserId};
 use serde_json::json;
 use tokio::sync::mpsc;
 
@@ -63,7 +63,9 @@ pub(super) async fn get(
     Who(who): Who,
     Thread(thread): Thread,
     LastEventId(since): LastEventId,
+    headers: HeaderMap,
 ) -> Result<Response, Failure> {
+    let user = who.user.clone();
     let thread = ThreadKey { user: who.user, thread };
     let too_many = || {
         Failure::new(StatusCode::TOO_MANY_REQUESTS, "you have too many open streams here; close one first")
@@ -75,7 +77,9 @@ pub(super) async fn get(
         return Err(Failure::no_such_thread());
     }
     let (events, taken) = mpsc::channel(ON_THE_WAY);
-    let feed = Feed { gateway: gateway.clone(), open, follower, events };
+    let shown = headers.into_iter().filter_map(|(name, value)| Some((name?, value)));
+    let shown = shown.filter(|(name, _)| name == header::AUTHORIZATION).collect();
+    let feed = Feed { gateway: gateway.clone(), user, shown, open, follower, events };
     gateway.calls.spawn(feed.run(first));
     let taken = stream::unfold(taken, |mut taken| async {
         taken.recv().await.map(|event| (Ok::<_, Infallible>(event), taken))
@@ -89,6 +93,9 @@ pub(super) async fn get(
 /// What feeds one stream.
 struct Feed {
     gateway: Gateway,
+    user: UserId,
+    /// The credential, and nothing else of the request.
+    shown: HeaderMap,
     open: Open,
     follower: Follower,
     events: mpsc::Sender<Event>,
@@ -127,6 +134,11 @@ impl Feed {
                     self.follower.hurry();
                 }
                 () = clock.sleep(pause.min(left)) => {}
+            }
+            // A key that is revoked by now, or a token that is over, opens nothing: not even what it has opened before.
+            match self.gateway.access.identify(&self.shown).await {
+                Ok(who) if who.user == self.user => {}
+                _ => return Ok(()),
             }
             match self.follower.look().await {
                 Ok(look) => {

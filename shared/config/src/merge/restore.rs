@@ -1,11 +1,12 @@
 //! Finds, for each `***` that was sent, the one stored value that it stands for.
 
+use std::collections::BTreeSet;
 use std::convert::Infallible;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 use url::Url;
 
-use super::shown;
+use super::{same_endpoint, same_issuer, shown};
 use crate::document::SERVERS;
 use crate::mask::MASK;
 use crate::path::{Path, Step};
@@ -19,12 +20,14 @@ pub(super) fn restore(incoming: &mut Value, stored: &Value) -> Result<(), Vec<Pr
     let sent = incoming.clone();
     let (sent_shown, stored_shown) = (shown(&sent), shown(stored));
     let pair = Pair { sent: &sent, sent_shown: &sent_shown, stored, stored_shown: &stored_shown };
+    let elsewhere = Elsewhere::between(&sent, stored);
     let mut problems = Vec::new();
     let walked: Result<(), Infallible> = walk_document(incoming, &mut |place, value| {
         if value.as_str() != Some(MASK) {
             return Ok(Edit::Keep);
         }
-        Ok(match pair.value_at(place) {
+        let found = if elsewhere.is_of(place.path) { Err(ELSEWHERE) } else { pair.value_at(place) };
+        Ok(match found {
             Ok(value) => Edit::Replace(value),
             Err(why) => {
                 problems.push(Problem::at(Kind::Mask, place.to_string(), why.to_owned()));
@@ -62,7 +65,7 @@ fn left_over(incoming: &Value, stored: &Value, problems: &mut Vec<Problem>) {
         servers.filter_map(|(name, entry)| Some((name, entry.get("args")?.as_array()?)))
     }
     for (name, args) in of(incoming) {
-        let before = of(stored).find(|(other, _)| *other == name).map(|(_, args)| args);
+        let before = stored.get(SERVERS).and_then(|servers| servers.get(name)?.get("args")?.as_array());
         let known = |arg: &Value| before.is_some_and(|before| before.contains(arg));
         for (at, arg) in args.iter().enumerate() {
             if arg.as_str().is_some_and(ends_masked) && !known(arg) {
@@ -84,6 +87,50 @@ fn ends_masked(text: &str) -> bool {
 const UNKNOWN: &str = "*** stands for no stored value; send the value itself";
 const AMBIGUOUS: &str = "*** cannot be matched to one element of the stored list; send the value itself, or the element unchanged";
 const MOVED: &str = "*** is in a URL of another origin than the stored one; send the value itself";
+const ELSEWHERE: &str =
+    "*** would go to another server, program or token endpoint than the stored one; send the value itself";
+/// Longest list in which `***` is matched: each is compared with each.
+const MATCHED: usize = 256;
+
+/// Which secrets would go to somebody else than they were stored for.
+struct Elsewhere {
+    /// All of these servers.
+    servers: BTreeSet<String>,
+    /// The OAuth secrets of these.
+    issuers: BTreeSet<String>,
+}
+
+impl Elsewhere {
+    fn between(sent: &Value, stored: &Value) -> Self {
+        let mut found = Self { servers: BTreeSet::new(), issuers: BTreeSet::new() };
+        for (name, new) in sent.get(SERVERS).and_then(Value::as_object).into_iter().flatten() {
+            let old = stored.get(SERVERS).and_then(|servers| servers.get(name)).and_then(Value::as_object);
+            let (Some(new), Some(old)) = (new.as_object(), old) else { continue };
+            if !same_endpoint(new, old) {
+                found.servers.insert(name.clone());
+            }
+            let oauth = |entry: &Map<String, Value>| entry.get("oauth").and_then(Value::as_object).cloned();
+            if let (Some(new), Some(old)) = (oauth(new), oauth(old))
+                && !same_issuer(&new, &old)
+            {
+                found.issuers.insert(name.clone());
+            }
+        }
+        found
+    }
+
+    /// The parts of a server's URL are judged by that URL alone.
+    fn is_of(&self, path: &Path) -> bool {
+        match path.steps() {
+            [Step::Key(top), Step::Key(_), Step::Key(field)] if top == SERVERS && field == "url" => false,
+            [Step::Key(top), Step::Key(name), rest @ ..] if top == SERVERS => {
+                let is_oauth = matches!(rest, [Step::Key(field), ..] if field == "oauth");
+                self.servers.contains(name) || is_oauth && self.issuers.contains(name)
+            }
+            _ => false,
+        }
+    }
+}
 
 /// The same place in what was sent and in what is stored, raw and as shown.
 #[derive(Clone, Copy)]
@@ -137,6 +184,9 @@ impl Pair<'_> {
         let sent_shown = self.sent_shown.as_array().ok_or(UNKNOWN)?;
         let stored = self.stored.as_array().ok_or(UNKNOWN)?;
         let stored_shown = self.stored_shown.as_array().ok_or(UNKNOWN)?;
+        if sent.len() > MATCHED || stored.len() > MATCHED {
+            return Err(AMBIGUOUS);
+        }
         let look = sent_shown.get(index).ok_or(UNKNOWN)?;
         let before = |list: &[Value]| if is_args { flags(list) } else { Vec::new() };
         let (sent_flags, stored_flags) = (before(sent_shown), before(stored_shown));

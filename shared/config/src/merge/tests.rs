@@ -116,6 +116,61 @@ fn credentials_do_not_follow_silently_to_another_endpoint() {
 }
 
 #[test]
+fn no_mask_and_no_half_a_block_brings_a_credential_to_another_endpoint() {
+    let old = http(json!({
+        "headers": {"A": "s"}, "env": {"TOKEN": "s"}, "user_auth": {"users": {"u": "c"}},
+        "oauth": {"token_url": "https://idp/t", "client_id": "i", "client_secret": "s"},
+        "peers": [{"token": "s"}],
+    }));
+    for moved in [json!({"url": "https://other/mcp"}), json!({"url": "https://h/mcp", "type": "sse"})] {
+        for block in [
+            json!({"headers": {"A": "***"}}),
+            json!({"env": {"TOKEN": "***"}}),
+            json!({"user_auth": {"users": {"u": "***"}}}),
+            json!({"oauth": {"token_url": "https://idp/t", "client_secret": "***"}}),
+            json!({"peers": [{"token": "***"}]}),
+        ] {
+            let mut sent = http(block.clone());
+            sent.as_object_mut().unwrap().extend(moved.as_object().unwrap().clone());
+            assert_eq!(refused(old.clone(), sent).kind, Kind::Mask, "{moved} {block}");
+        }
+        for block in ["user_auth", "oauth"] {
+            let mut sent = moved.clone();
+            sent[block] = json!({});
+            let new = put(old.clone(), sent).unwrap();
+            assert_eq!(new[block], json!({}), "{block}");
+        }
+    }
+}
+
+#[test]
+fn an_oauth_secret_stays_with_its_token_server() {
+    let old = http(json!({"oauth": {"token_url": "https://idp/t", "client_id": "i", "client_secret": "s"}}));
+    let to = |url: &str, secret: &Value| http(json!({"oauth": {"token_url": url, "client_secret": secret}}));
+    assert_eq!(refused(old.clone(), to("https://other/t", &json!("***"))).kind, Kind::Mask);
+    let new = put(old.clone(), to("https://other/t", &Value::Null)).unwrap();
+    assert_eq!(new["oauth"]["client_secret"], Value::Null);
+    for kept in [json!("***"), Value::Null] {
+        assert_eq!(put(old.clone(), to("https://idp/other", &kept)).unwrap()["oauth"]["client_secret"], "s");
+    }
+}
+
+#[test]
+fn a_secret_of_a_program_stays_with_its_program() {
+    let line = |command: &str, args: &[&str]| json!({"type": "stdio", "command": command, "args": args, "env": {"TOKEN": "***"}});
+    let mut old = line("npx", &["-y", "@s/server", "/data"]);
+    old["env"] = json!({"TOKEN": "s"});
+    let kept = put(old.clone(), line("npx", &["-y", "@s/server", "/other", "--flag"])).unwrap();
+    assert_eq!(kept["env"]["TOKEN"], "s", "its own arguments");
+    assert_eq!(refused(old.clone(), line("npx", &["-y", "@evil/server", "/data"])).kind, Kind::Mask);
+    let without = json!({"type": "stdio", "command": "npx", "args": ["-y", "@evil/server"]});
+    assert_eq!(put(old.clone(), without).unwrap().get("env"), None, "nor silently");
+    let mut other = line("docker", &["run", "a"]);
+    other["env"] = json!({"TOKEN": "s"});
+    assert_eq!(refused(other, line("docker", &["run", "b"])).kind, Kind::Mask);
+}
+
+#[test]
 fn a_sent_transport_wins_over_a_stored_type() {
     let new = put(http(json!({})), json!({"transport": "sse", "url": "https://h/mcp"})).unwrap();
     assert_eq!(new, json!({"transport": "sse", "url": "https://h/mcp"}));
@@ -189,13 +244,14 @@ fn an_argument_is_restored_by_its_flag_wherever_it_stands_now() {
     assert_eq!(masked, shown);
     let sent = |args: Value| put(old.clone(), child(args));
     assert_eq!(sent(shown).unwrap(), old);
-    let moved = json!(["--verbose", "https://***@h", "--api-key=***", "pkg", "--token", "***"]);
+    let moved = json!(["-y", "pkg", "--verbose", "https://***@h", "--api-key=***", "--token", "***"]);
     assert_eq!(
         sent(moved).unwrap()["args"],
-        json!(["--verbose", "https://u:s4@h", "--api-key=s2", "pkg", "--token", "s1"])
+        json!(["-y", "pkg", "--verbose", "https://u:s4@h", "--api-key=s2", "--token", "s1"])
     );
-    let changed = json!(["--token", "new", "-H", "Authorization: ***"]);
-    assert_eq!(sent(changed).unwrap()["args"], json!(["--token", "new", "-H", "Authorization: Bearer s3"]));
+    let changed = json!(["-y", "pkg", "--token", "new", "-H", "Authorization: ***"]);
+    let restored = json!(["-y", "pkg", "--token", "new", "-H", "Authorization: Bearer s3"]);
+    assert_eq!(sent(changed).unwrap()["args"], restored);
 }
 
 #[test]
@@ -222,16 +278,17 @@ fn a_masked_argument_that_lost_its_flag_or_name_is_refused_with_its_place() {
 
 #[test]
 fn flags_that_stand_twice_are_kept_untouched_or_refused() {
-    let old = child(json!(["--token", "s1", "--token", "s2"]));
-    assert_eq!(
-        put(old.clone(), child(json!(["x", "--token", "***", "--token", "***"]))).unwrap()["args"][4],
-        "s2"
-    );
-    assert_eq!(refused(old.clone(), child(json!(["--token", "***"]))).path, "mcpServers.web.args[1]");
-    assert_eq!(
-        refused(old, child(json!(["--token", "***", "--token", "new"]))).path,
-        "mcpServers.web.args[1]"
-    );
+    let line = |rest: Value| {
+        let mut args = vec![json!("pkg")];
+        args.extend(rest.as_array().unwrap().clone());
+        child(Value::Array(args))
+    };
+    let old = line(json!(["--token", "s1", "--token", "s2"]));
+    let more = line(json!(["x", "--token", "***", "--token", "***"]));
+    assert_eq!(put(old.clone(), more).unwrap()["args"][5], "s2");
+    assert_eq!(refused(old.clone(), line(json!(["--token", "***"]))).path, "mcpServers.web.args[2]");
+    let other = line(json!(["--token", "***", "--token", "new"]));
+    assert_eq!(refused(old, other).path, "mcpServers.web.args[2]");
 }
 
 #[test]

@@ -197,6 +197,8 @@ fn complete_meta(raw: &mut Value, headers: Option<&Headers>, heard: bool) -> Opt
         Some(Value::Object(meta)) => meta,
         _ => Map::new(),
     };
+    // Ours alone: a caller's would pass for what an interceptor said.
+    meta.remove("headers");
     let token =
         if heard { meta.get("progressToken").cloned() } else { meta.remove("progressToken").and(None) };
     if let Some(Headers(headers)) = headers.filter(|headers| !headers.0.is_empty()) {

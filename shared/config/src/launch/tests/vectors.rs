@@ -305,7 +305,13 @@ fn vector_103_a_stored_server_is_no_hindrance_for_its_siblings() {
         ("tool_call_timeout", json!(91)),
     ] {
         let mut sent = there.response();
-        sent["mcp_servers"]["bad"][key] = value;
+        let bad_sent = &mut sent["mcp_servers"]["bad"];
+        if ["command", "args", "cwd"].contains(&key) {
+            // What was stored for another program is not restored.
+            bad_sent["env"] = json!({"KEY": "secret", "REF": "$KEY"});
+            bad_sent["x"] = json!({"token": "t"});
+        }
+        bad_sent[key] = value;
         let refused = put(sent).0;
         assert_eq!(refused.len(), 1, "{key}");
         assert_eq!(refused[0].path, "mcpServers.bad.command");
