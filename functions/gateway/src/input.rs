@@ -6,6 +6,7 @@ mod cursor;
 mod described;
 mod etags;
 pub(crate) mod json;
+pub(crate) mod limit;
 pub(crate) mod number;
 mod server;
 mod whole;

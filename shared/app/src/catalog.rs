@@ -43,18 +43,6 @@ pub enum Role {
     },
 }
 
-impl Role {
-    /// When a call becomes a durable task, as a word for callers.
-    pub const fn durable(&self) -> &'static str {
-        match self {
-            Self::Call => "never",
-            Self::Submit(_) | Self::Core { always: true } => "always",
-            Self::MayBecomeTask => "server_decides",
-            Self::Core { always: false } => "on_request",
-        }
-    }
-}
-
 /// A tool that callers can use.
 #[derive(Debug, Clone)]
 pub struct Tool {

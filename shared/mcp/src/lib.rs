@@ -17,6 +17,7 @@ pub mod paths;
 mod pipe;
 mod redact;
 mod session;
+mod signed;
 mod sse;
 mod stateless;
 mod stdio;

@@ -16,12 +16,13 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use jsonwebtoken::{Header, Validation, dangerous, decode};
-use pudu_app::oidc::{Algorithm, Claims, Good, MAX_TOKEN_BYTES, Refusal, Rules};
+use pudu_app::oidc::{Claims, Good, MAX_TOKEN_BYTES, Refusal, Rules};
 use pudu_app::ports::{Clock, TokenVerifier, VerifyError};
+use pudu_config::SigningAlgorithm;
 use pudu_domain::Principal;
 
 use crate::client::Client;
-use keys::signing;
+use crate::signed::signed_by;
 use ring::Ring;
 use verified::Verified;
 
@@ -92,19 +93,19 @@ fn refused(refusal: Refusal) -> Option<Good> {
 }
 
 /// How the token says that it is signed, if that may be and nothing else in its header is in the way.
-fn algorithm(header: &Header, rules: &Rules) -> Option<Algorithm> {
+fn algorithm(header: &Header, rules: &Rules) -> Option<SigningAlgorithm> {
     let kind = header.typ.as_deref().map(str::to_ascii_lowercase);
     let kind = kind.as_deref().map(|kind| kind.strip_prefix("application/").unwrap_or(kind));
     // `crit` names what must be understood, and nothing of it is (RFC 7515 section 4.1.11).
     if header.crit.is_some() || kind.is_some_and(|kind| !TYPES.contains(&kind)) {
         return None;
     }
-    rules.algorithms.iter().copied().find(|algorithm| signing(*algorithm) == header.alg)
+    rules.algorithms.iter().copied().find(|algorithm| signed_by(*algorithm) == header.alg)
 }
 
 /// The library looks at the signature alone: it reads the machine's clock and takes claims that are lists for single ones.
-fn signature_only(algorithm: Algorithm) -> Validation {
-    let mut validation = Validation::new(signing(algorithm));
+fn signature_only(algorithm: SigningAlgorithm) -> Validation {
+    let mut validation = Validation::new(signed_by(algorithm));
     validation.required_spec_claims.clear();
     validation.validate_exp = false;
     validation.validate_nbf = false;

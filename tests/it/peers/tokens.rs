@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use acceptance::{Peer, World, request, send, skipped};
 use http::Method;
-use pudu_app::oidc::{Algorithm, Roles, Rules};
+use pudu_app::oidc::{Roles, Rules};
 use pudu_app::ports::{TokenVerifier, VerifyError};
 use pudu_config::NoSecrets;
+use pudu_config::SigningAlgorithm;
 use pudu_domain::{Principal, Role};
 use pudu_lambda::clock::SystemClock;
 use pudu_lambda::settings::Admission;
@@ -34,7 +35,7 @@ fn rules(issuer: &Peer) -> Rules {
         issuer: issuer.url().to_owned(),
         audience: AUDIENCE.to_owned(),
         jwks_url: None,
-        algorithms: [Algorithm::Rs256].into(),
+        algorithms: [SigningAlgorithm::Rs256].into(),
         roles: Roles {
             claim: "scope".to_owned(),
             admin: ["mcp:admin".to_owned()].into(),
@@ -63,7 +64,7 @@ async fn a_token_of_a_real_issuer_names_its_bearer() {
 
     let elsewhere = Rules { audience: "http://127.0.0.1/other".to_owned(), ..rules(&issuer) };
     assert_eq!(verify(elsewhere, &token).await.unwrap(), None);
-    let other = Rules { algorithms: [Algorithm::Es256].into(), ..rules(&issuer) };
+    let other = Rules { algorithms: [SigningAlgorithm::Es256].into(), ..rules(&issuer) };
     assert_eq!(verify(other, &token).await.unwrap(), None);
     let mut strict = rules(&issuer);
     strict.roles.user = ["mcp:write".to_owned()].into();

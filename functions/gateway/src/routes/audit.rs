@@ -9,7 +9,7 @@ use utoipa::{IntoParams, ToSchema};
 use crate::answer::moment;
 use crate::error::{Failure, Forbidden, Unfit};
 use crate::guard::Admin;
-use crate::input::Params;
+use crate::input::{Params, limit};
 use crate::state::Gateway;
 
 /// Characters of a record's id.
@@ -19,9 +19,10 @@ const ID_CHARS: usize = 32;
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(super) struct Page {
-    /// How many, 1 to 100; 50 when absent.
-    #[param(minimum = 1, maximum = 100)]
-    limit: Option<usize>,
+    /// How many at most: 1 to 100.
+    #[serde(default = "limit::usual")]
+    #[param(minimum = 1, maximum = 100, default = 50)]
+    limit: usize,
     /// The `next` of the page before.
     #[param(pattern = "^[0-9a-f]{32}$")]
     before: Option<String>,
@@ -105,10 +106,7 @@ pub(super) async fn list(
     _: Admin,
     Params(page): Params<Page>,
 ) -> Result<Json<AuditPage>, Failure> {
-    let limit = page.limit.unwrap_or(50);
-    if !(1..=100).contains(&limit) {
-        return Err(Failure::unprocessable("limit must be a number from 1 to 100"));
-    }
+    let limit = limit::checked(page.limit)?;
     let legal = |id: &str| id.len() == ID_CHARS && id.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
     if page.before.as_deref().is_some_and(|id| !legal(id)) {
         return Err(Failure::unprocessable("before must be the next of another page"));

@@ -1,6 +1,7 @@
 //! The config: `GET`, `PUT` and `PATCH /api/mcp/config`, and one server of it: `POST /api/mcp/config/servers`, `PUT` and `DELETE
 //! …/servers/{name}` (reference 8.1, 5.10, 5.11). Masked out; merged, validated whole and screened in.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use axum::Json;
@@ -12,13 +13,28 @@ use pudu_app::ports::Author;
 use pudu_domain::Principal;
 use serde::Deserialize;
 use serde_json::Value;
-use utoipa::ToSchema;
+use utoipa::openapi::header::HeaderBuilder;
+use utoipa::openapi::{Content, Ref, RefOr, Response as Described};
+use utoipa::{IntoResponses, ToSchema};
 
 use crate::answer::{ServerEntry, Servers};
 use crate::error::{Conflict, Failure, Forbidden, Missing, Stale, Unfit};
 use crate::guard::Admin;
 use crate::input::{Body, IfMatch, IfNoneMatch, ServerName, Shape, tagged};
 use crate::state::Gateway;
+
+/// The answer of every change: the config after it.
+pub(super) struct Changed;
+
+impl IntoResponses for Changed {
+    fn responses() -> BTreeMap<String, RefOr<Described>> {
+        let tag = HeaderBuilder::new().description(Some("For If-Match of the next change")).build();
+        let servers = Content::new(Some(Ref::from_schema_name(Servers::name())));
+        let now = Described::builder().description("The servers in force now").header("ETag", tag);
+        let now = now.content("application/json", servers).build();
+        [("200".to_owned(), RefOr::T(now))].into()
+    }
+}
 
 /// Whether a server takes part.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -72,10 +88,7 @@ pub(super) async fn get(
     params(IfMatch),
     request_body = Servers,
     security(("bearer" = ["admin"])),
-    responses(
-        (status = OK, description = "The servers in force now", body = Servers, headers(("ETag" = String, description = "For If-Match of the next change"))),
-        Forbidden, Conflict, Unfit, Stale, Failure
-    )
+    responses(Changed, Forbidden, Conflict, Unfit, Stale, Failure)
 )]
 pub(super) async fn put(
     State(gateway): State<Gateway>,
@@ -97,10 +110,7 @@ pub(super) async fn put(
     params(IfMatch),
     request_body = Switch,
     security(("bearer" = ["admin"])),
-    responses(
-        (status = OK, description = "The servers in force now", body = Servers, headers(("ETag" = String, description = "For If-Match of the next change"))),
-        Forbidden, Missing, Conflict, Unfit, Stale, Failure
-    )
+    responses(Changed, Forbidden, Missing, Conflict, Unfit, Stale, Failure)
 )]
 pub(super) async fn patch(
     State(gateway): State<Gateway>,
@@ -126,10 +136,7 @@ pub(super) async fn patch(
     params(IfMatch),
     request_body = Servers,
     security(("bearer" = ["admin"])),
-    responses(
-        (status = OK, description = "The servers in force now", body = Servers, headers(("ETag" = String, description = "For If-Match of the next change"))),
-        Forbidden, Conflict, Unfit, Stale, Failure
-    )
+    responses(Changed, Forbidden, Conflict, Unfit, Stale, Failure)
 )]
 pub(super) async fn create(
     State(gateway): State<Gateway>,
@@ -153,10 +160,7 @@ pub(super) async fn create(
     params(ServerName, IfMatch),
     request_body = ServerEntry,
     security(("bearer" = ["admin"])),
-    responses(
-        (status = OK, description = "The servers in force now", body = Servers, headers(("ETag" = String, description = "For If-Match of the next change"))),
-        Forbidden, Missing, Conflict, Unfit, Stale, Failure
-    )
+    responses(Changed, Forbidden, Missing, Conflict, Unfit, Stale, Failure)
 )]
 pub(super) async fn replace(
     State(gateway): State<Gateway>,
@@ -178,10 +182,7 @@ pub(super) async fn replace(
     tag = "config",
     params(ServerName, IfMatch),
     security(("bearer" = ["admin"])),
-    responses(
-        (status = OK, description = "The servers in force now", body = Servers, headers(("ETag" = String, description = "For If-Match of the next change"))),
-        Forbidden, Missing, Conflict, Unfit, Stale, Failure
-    )
+    responses(Changed, Forbidden, Missing, Conflict, Unfit, Stale, Failure)
 )]
 pub(super) async fn remove(
     State(gateway): State<Gateway>,

@@ -8,11 +8,11 @@ use pudu_app::ports::Author;
 use serde::Deserialize;
 use utoipa::IntoParams;
 
-use super::config::{by, changed};
-use crate::answer::{ChangedPlace, Differences, PastConfig, Revisions, Servers};
+use super::config::{Changed, by, changed};
+use crate::answer::{ChangedPlace, Differences, PastConfig, Revisions};
 use crate::error::{Conflict, Failure, Forbidden, Missing, Stale, Unfit};
 use crate::guard::Admin;
-use crate::input::{IfMatch, Params, RevisionNumber};
+use crate::input::{IfMatch, Params, RevisionNumber, limit};
 use crate::state::Gateway;
 
 /// How much of the history.
@@ -20,15 +20,11 @@ use crate::state::Gateway;
 #[into_params(parameter_in = Query)]
 pub(super) struct Page {
     /// How many at most: 1 to 100.
-    #[serde(default = "default_limit")]
+    #[serde(default = "limit::usual")]
     #[param(minimum = 1, maximum = 100, default = 50)]
     limit: usize,
     /// Only those with a number below this one: `next_before` of the page before.
     before: Option<u64>,
-}
-
-const fn default_limit() -> usize {
-    50
 }
 
 /// The revisions of the config, the newest first: when and by whom each was made.
@@ -46,11 +42,9 @@ pub(super) async fn list(
     _: Admin,
     Params(page): Params<Page>,
 ) -> Result<Json<Revisions>, Failure> {
-    if !(1..=100).contains(&page.limit) {
-        return Err(Failure::unprocessable("limit must be a number from 1 to 100"));
-    }
-    let made = gateway.configs.revisions(page.limit, page.before).await?;
-    Ok(Json(Revisions::new(made, page.limit)))
+    let limit = limit::checked(page.limit)?;
+    let made = gateway.configs.revisions(limit, page.before).await?;
+    Ok(Json(Revisions::new(made, limit)))
 }
 
 /// The config as it was, with every literal secret hidden.
@@ -109,10 +103,7 @@ pub(super) async fn diff(
     tag = "config",
     params(RevisionNumber, IfMatch),
     security(("bearer" = ["admin"])),
-    responses(
-        (status = OK, description = "The servers in force now", body = Servers, headers(("ETag" = String, description = "For If-Match of the next change"))),
-        Forbidden, Missing, Conflict, Unfit, Stale, Failure
-    )
+    responses(Changed, Forbidden, Missing, Conflict, Unfit, Stale, Failure)
 )]
 pub(super) async fn roll_back(
     State(gateway): State<Gateway>,

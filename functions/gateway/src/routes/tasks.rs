@@ -15,7 +15,7 @@ use utoipa::{IntoParams, ToSchema};
 use crate::answer::{Notified, TaskDetail, TaskRow, TaskStatus};
 use crate::error::{Conflict, Failure, Missing, Unfit};
 use crate::guard::Who;
-use crate::input::{Body, List, Paged, Shape, Task, Thread, number, wrong_cursor};
+use crate::input::{Body, List, Paged, Shape, Task, Thread, limit, number, wrong_cursor};
 use crate::state::Gateway;
 
 /// How much of a list.
@@ -23,27 +23,17 @@ use crate::state::Gateway;
 #[into_params(parameter_in = Query)]
 pub(super) struct Page {
     /// How many at most: 1 to 100.
-    #[serde(default = "default_limit")]
+    #[serde(default = "limit::usual")]
     #[param(minimum = 1, maximum = 100, default = 50)]
     limit: usize,
-}
-
-const fn default_limit() -> usize {
-    50
 }
 
 impl Page {
     /// The limit, checked.
     pub(super) fn limit(&self) -> Result<usize, Failure> {
-        if (1..=100).contains(&self.limit) {
-            return Ok(self.limit);
-        }
-        Err(Failure::unprocessable(LIMIT))
+        limit::checked(self.limit)
     }
 }
-
-/// What a limit that is none is told.
-const LIMIT: &str = "limit must be a number from 1 to 100";
 
 /// Which of a thread's tasks.
 #[derive(Debug, IntoParams)]
@@ -73,11 +63,7 @@ impl FromRequestParts<Gateway> for Which {
                 (first, None) => Ok(first),
             }
         };
-        let limit = match once("limit")? {
-            None => default_limit(),
-            Some(text) => text.parse().map_err(|_| Failure::unprocessable(LIMIT))?,
-        };
-        let limit = Page { limit }.limit()?;
+        let limit = once("limit")?.map_or_else(|| Ok(limit::usual()), limit::read)?;
         let cursor = once("cursor")?.map(str::to_owned);
         let words = pairs.iter().filter(|(key, _)| key == "status").flat_map(|(_, value)| value.split(','));
         let status = words.map(status).collect::<Result<_, _>>()?;

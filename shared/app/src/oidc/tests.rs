@@ -16,7 +16,7 @@ fn rules() -> Rules {
         issuer: ISSUER.to_owned(),
         audience: "https://pudu.example.com".to_owned(),
         jwks_url: None,
-        algorithms: [Algorithm::Rs256].into(),
+        algorithms: [SigningAlgorithm::Rs256].into(),
         roles: Roles {
             claim: "realm_access.roles".to_owned(),
             admin: set(&["pudu-admin"]),
@@ -232,10 +232,10 @@ fn a_user_of_one_issuer_is_nobody_elses() {
 
 #[test]
 fn algorithms_are_those_of_pairs_of_keys() {
-    for algorithm in Algorithm::ALL {
-        assert_eq!(Algorithm::parse(algorithm.as_str()), Some(algorithm));
+    for algorithm in SigningAlgorithm::ALL {
+        assert_eq!(SigningAlgorithm::parse(algorithm.as_str()), Some(algorithm));
     }
     for bad in ["none", "None", "HS256", "HS384", "HS512", "rs256", "", "ES256K"] {
-        assert_eq!(Algorithm::parse(bad), None, "{bad}");
+        assert_eq!(SigningAlgorithm::parse(bad), None, "{bad}");
     }
 }

@@ -54,8 +54,9 @@ pub enum AuthMethod {
     PrivateKeyJwt,
 }
 
-/// How an assertion is signed (RFC 7518).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// How a token is signed (RFC 7518, RFC 8037): an assertion of ours, or a caller's token. Only by a pair of keys: what is signed with
+/// a shared secret could be signed by whoever can check it, and what is not signed by anybody.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[expect(missing_docs, reason = "these are the names of the RFC")]
 pub enum SigningAlgorithm {
     #[default]
@@ -135,31 +136,47 @@ impl AuthMethod {
 }
 
 impl SigningAlgorithm {
-    const ALL: [(&'static str, Self); 9] = [
-        ("RS256", Self::Rs256),
-        ("RS384", Self::Rs384),
-        ("RS512", Self::Rs512),
-        ("PS256", Self::Ps256),
-        ("PS384", Self::Ps384),
-        ("PS512", Self::Ps512),
-        ("ES256", Self::Es256),
-        ("ES384", Self::Es384),
-        ("EdDSA", Self::EdDsa),
+    /// Each of them.
+    pub const ALL: [Self; 9] = [
+        Self::Rs256,
+        Self::Rs384,
+        Self::Rs512,
+        Self::Ps256,
+        Self::Ps384,
+        Self::Ps512,
+        Self::Es256,
+        Self::Es384,
+        Self::EdDsa,
     ];
+
+    /// Its name in tokens, key sets and settings.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Rs256 => "RS256",
+            Self::Rs384 => "RS384",
+            Self::Rs512 => "RS512",
+            Self::Ps256 => "PS256",
+            Self::Ps384 => "PS384",
+            Self::Ps512 => "PS512",
+            Self::Es256 => "ES256",
+            Self::Es384 => "ES384",
+            Self::EdDsa => "EdDSA",
+        }
+    }
+
+    /// The one of that name.
+    pub fn parse(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|algorithm| algorithm.as_str() == name)
+    }
 
     fn read(reader: &mut Reader<'_>) -> Self {
         let Some(text) = reader.text("signing_algorithm") else { return Self::default() };
-        let found = Self::ALL.into_iter().find(|(name, _)| *name == text).map(|(_, algorithm)| algorithm);
+        let found = Self::parse(&text);
         if found.is_none() {
             let rule = "must be RS256, RS384, RS512, PS256, PS384, PS512, ES256, ES384 or EdDSA";
             reader.rule("signing_algorithm", rule);
         }
         found.unwrap_or_default()
-    }
-
-    /// The name of RFC 7518.
-    pub fn as_str(self) -> &'static str {
-        Self::ALL.into_iter().find(|(_, algorithm)| *algorithm == self).map_or("", |(name, _)| name)
     }
 }
 

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use pudu_app::oidc::{Algorithm, Roles, Rules};
+use pudu_app::oidc::{Roles, Rules};
+use pudu_config::SigningAlgorithm;
 use pudu_domain::bucket::Rate;
 use url::{Host, Url};
 
@@ -76,12 +77,13 @@ fn tokens(source: &dyn Source) -> Result<Option<Rules>, SettingError> {
         wrong(OIDC_AUDIENCE, "is not set; without it tokens that are meant for others would be taken")
     })?;
     let names = list(source, OIDC_ALGORITHMS);
-    let algorithms: Option<BTreeSet<Algorithm>> = names.iter().map(|name| Algorithm::parse(name)).collect();
+    let algorithms: Option<BTreeSet<SigningAlgorithm>> =
+        names.iter().map(|name| SigningAlgorithm::parse(name)).collect();
     let algorithms = algorithms.ok_or_else(|| {
-        let known = Algorithm::ALL.map(Algorithm::as_str).join(", ");
+        let known = SigningAlgorithm::ALL.map(SigningAlgorithm::as_str).join(", ");
         wrong(OIDC_ALGORITHMS, format!("must be of {known}, separated by commas"))
     })?;
-    let algorithms = if algorithms.is_empty() { [Algorithm::Rs256].into() } else { algorithms };
+    let algorithms = if algorithms.is_empty() { [SigningAlgorithm::Rs256].into() } else { algorithms };
     let everybody = match source.get(OIDC_DEFAULT_ROLE).as_deref() {
         None | Some("none") => false,
         Some("user") => true,

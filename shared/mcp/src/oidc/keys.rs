@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use jsonwebtoken::DecodingKey;
 use jsonwebtoken::jwk::{AlgorithmParameters, EllipticCurve, Jwk, KeyOperations, PublicKeyUse};
-use pudu_app::oidc::Algorithm;
+use pudu_config::SigningAlgorithm;
 use serde_json::Value;
 
 /// Most keys of one set that are looked at.
@@ -17,14 +17,14 @@ pub(super) struct Keys(Vec<Key>);
 
 struct Key {
     id: Option<String>,
-    algorithms: Vec<Algorithm>,
+    algorithms: Vec<SigningAlgorithm>,
     checks: DecodingKey,
 }
 
 impl Keys {
     /// Reads a set; none if it is not one. A key that is not understood is passed over: issuers have others beside those for
     /// us. A set without any key is one: whoever takes back all his keys means it.
-    pub(super) fn read(document: &[u8], allowed: &BTreeSet<Algorithm>) -> Option<Self> {
+    pub(super) fn read(document: &[u8], allowed: &BTreeSet<SigningAlgorithm>) -> Option<Self> {
         let document: Value = serde_json::from_slice(document).ok()?;
         let keys = document.get("keys")?.as_array()?;
         Some(Self(keys.iter().take(MAX_KEYS).filter_map(|key| Key::read(key, allowed)).collect()))
@@ -37,7 +37,7 @@ impl Keys {
 
     /// The keys by which a token may be signed. A token that names none is taken only where there is no choice (`OpenID`
     /// Connect Core section 10.1).
-    pub(super) fn of(&self, id: Option<&str>, algorithm: Algorithm) -> Vec<DecodingKey> {
+    pub(super) fn of(&self, id: Option<&str>, algorithm: SigningAlgorithm) -> Vec<DecodingKey> {
         let fits =
             |key: &&Key| key.algorithms.contains(&algorithm) && (id.is_none() || key.id.as_deref() == id);
         let found: Vec<DecodingKey> = self.0.iter().filter(fits).map(|key| key.checks.clone()).collect();
@@ -51,17 +51,17 @@ impl Keys {
 }
 
 impl Key {
-    fn read(value: &Value, allowed: &BTreeSet<Algorithm>) -> Option<Self> {
+    fn read(value: &Value, allowed: &BTreeSet<SigningAlgorithm>) -> Option<Self> {
         // The name of the algorithm is read by hand: the library refuses a whole key for one that it does not know, and takes
         // RSA encryption for one that it does.
-        let named = value.get("alg").map(|name| name.as_str().and_then(Algorithm::parse));
+        let named = value.get("alg").map(|name| name.as_str().and_then(SigningAlgorithm::parse));
         let jwk: Jwk = serde_json::from_value(value.clone()).ok()?;
         let common = &jwk.common;
         let verifies = |operations: &Vec<KeyOperations>| operations.contains(&KeyOperations::Verify);
         let is_for_signatures =
             common.public_key_use.as_ref().is_none_or(|it| *it == PublicKeyUse::Signature)
                 && common.key_operations.as_ref().is_none_or(verifies);
-        let algorithms: Vec<Algorithm> = of_kind(&jwk.algorithm)
+        let algorithms: Vec<SigningAlgorithm> = of_kind(&jwk.algorithm)
             .iter()
             .copied()
             .filter(|algorithm| {
@@ -77,8 +77,8 @@ impl Key {
 }
 
 /// What a key of that kind can check. A shared secret is no key of ours, whatever it says.
-const fn of_kind(parameters: &AlgorithmParameters) -> &'static [Algorithm] {
-    use Algorithm::{EdDsa, Es256, Es384, Ps256, Ps384, Ps512, Rs256, Rs384, Rs512};
+const fn of_kind(parameters: &AlgorithmParameters) -> &'static [SigningAlgorithm] {
+    use SigningAlgorithm::{EdDsa, Es256, Es384, Ps256, Ps384, Ps512, Rs256, Rs384, Rs512};
     match parameters {
         AlgorithmParameters::RSA(_) => &[Rs256, Rs384, Rs512, Ps256, Ps384, Ps512],
         AlgorithmParameters::EllipticCurve(key) => match key.curve {
@@ -91,21 +91,5 @@ const fn of_kind(parameters: &AlgorithmParameters) -> &'static [Algorithm] {
             _ => &[],
         },
         _ => &[],
-    }
-}
-
-/// The library's name of an algorithm.
-pub(super) const fn signing(algorithm: Algorithm) -> jsonwebtoken::Algorithm {
-    use jsonwebtoken::Algorithm as Its;
-    match algorithm {
-        Algorithm::Rs256 => Its::RS256,
-        Algorithm::Rs384 => Its::RS384,
-        Algorithm::Rs512 => Its::RS512,
-        Algorithm::Ps256 => Its::PS256,
-        Algorithm::Ps384 => Its::PS384,
-        Algorithm::Ps512 => Its::PS512,
-        Algorithm::Es256 => Its::ES256,
-        Algorithm::Es384 => Its::ES384,
-        Algorithm::EdDsa => Its::EdDSA,
     }
 }

@@ -11,8 +11,9 @@ use std::time::Duration;
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, Shared};
 use jsonwebtoken::DecodingKey;
-use pudu_app::oidc::{Algorithm, Rules};
+use pudu_app::oidc::Rules;
 use pudu_app::ports::Clock;
+use pudu_config::SigningAlgorithm;
 use pudu_domain::Timestamp;
 use tokio::task::JoinSet;
 
@@ -70,7 +71,7 @@ impl Ring {
     pub(super) async fn find(
         self: &Arc<Self>,
         id: Option<&str>,
-        algorithm: Algorithm,
+        algorithm: SigningAlgorithm,
     ) -> Result<Vec<DecodingKey>, FetchError> {
         if let Some(flight) = self.wait_for(id) {
             flight.await;

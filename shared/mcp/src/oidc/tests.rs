@@ -9,9 +9,10 @@ use axum::http::StatusCode;
 use base64::Engine;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD as BASE64;
 use jsonwebtoken::{Algorithm as Alg, EncodingKey, Header, encode};
-use pudu_app::oidc::{Algorithm, MAX_TOKEN_BYTES, Roles, Rules};
+use pudu_app::oidc::{MAX_TOKEN_BYTES, Roles, Rules};
 use pudu_app::ports::{Clock, TokenVerifier, VerifyError};
 use pudu_config::NoSecrets;
+use pudu_config::SigningAlgorithm;
 use pudu_domain::{Principal, Role};
 use pudu_testkit::ManualClock;
 use pudu_testkit::fixture::token_ports;
@@ -40,7 +41,7 @@ impl Scene {
             issuer: issuer.url.clone(),
             audience: AUDIENCE.to_owned(),
             jwks_url: None,
-            algorithms: Algorithm::ALL.into(),
+            algorithms: SigningAlgorithm::ALL.into(),
             roles: Roles {
                 claim: "roles".to_owned(),
                 admin: ["admin".to_owned()].into(),
@@ -216,7 +217,7 @@ async fn an_unsigned_token_is_none() {
 #[tokio::test]
 async fn only_the_configured_algorithms_count() {
     let (rsa, ec) = (Signer::new("rsa", Alg::RS256), Signer::new("ec", Alg::ES256));
-    let scene = Scene::with(&[&rsa, &ec], |rules| rules.algorithms = [Algorithm::Rs256].into()).await;
+    let scene = Scene::with(&[&rsa, &ec], |rules| rules.algorithms = [SigningAlgorithm::Rs256].into()).await;
     assert!(scene.is_good(&scene.token(&rsa)).await);
     assert!(!scene.is_good(&scene.token(&ec)).await);
     let weaker = Signer::new("rsa", Alg::PS256);

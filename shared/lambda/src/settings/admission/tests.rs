@@ -31,7 +31,7 @@ fn nothing_is_open_that_was_not_opened() {
 fn an_issuer_takes_an_audience_and_somebody_with_a_role() {
     let rules = tokens(&[]).unwrap();
     assert_eq!((rules.issuer.as_str(), rules.audience.as_str()), (TOKENS[0].1, TOKENS[1].1));
-    assert_eq!(rules.algorithms, [Algorithm::Rs256].into());
+    assert_eq!(rules.algorithms, [SigningAlgorithm::Rs256].into());
     assert_eq!((rules.roles.claim.as_str(), rules.roles.everybody), ("roles", false));
     assert_eq!((rules.jwks_url, rules.servers_claim), (None, None));
     assert_eq!(read(&TOKENS[..1]).unwrap_err().name, OIDC_AUDIENCE);
@@ -51,7 +51,7 @@ fn each_setting_of_tokens_is_read_from_its_name() {
     ])
     .unwrap();
     assert_eq!(rules.jwks_url.as_deref(), Some("https://keys.example.com/jwks"));
-    assert_eq!(rules.algorithms, [Algorithm::Es256, Algorithm::EdDsa].into());
+    assert_eq!(rules.algorithms, [SigningAlgorithm::Es256, SigningAlgorithm::EdDsa].into());
     assert_eq!(rules.roles.claim, "realm_access.roles");
     assert_eq!(rules.roles.admin, ["pudu admins".to_owned(), "root".to_owned()].into());
     assert_eq!(rules.roles.user, ["staff".to_owned()].into());

@@ -2,11 +2,13 @@
 
 use std::time::Duration;
 
-use jsonwebtoken::{Algorithm, EncodingKey, Header, encode};
+use jsonwebtoken::{EncodingKey, Header, encode};
 use pudu_config::SigningAlgorithm;
 use pudu_domain::Timestamp;
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::json;
+
+use crate::signed::signed_by;
 
 /// How long an assertion is good for. It is sent at once; a token server's clock may be some minutes off.
 const LIFETIME: Duration = Duration::from_secs(300);
@@ -29,20 +31,19 @@ pub(super) fn sign(
     algorithm: SigningAlgorithm,
 ) -> Result<SecretString, &'static str> {
     let pem = private_key.expose_secret().as_bytes();
-    let (algorithm, key) = match algorithm {
-        SigningAlgorithm::Rs256 => (Algorithm::RS256, EncodingKey::from_rsa_pem(pem)),
-        SigningAlgorithm::Rs384 => (Algorithm::RS384, EncodingKey::from_rsa_pem(pem)),
-        SigningAlgorithm::Rs512 => (Algorithm::RS512, EncodingKey::from_rsa_pem(pem)),
-        SigningAlgorithm::Ps256 => (Algorithm::PS256, EncodingKey::from_rsa_pem(pem)),
-        SigningAlgorithm::Ps384 => (Algorithm::PS384, EncodingKey::from_rsa_pem(pem)),
-        SigningAlgorithm::Ps512 => (Algorithm::PS512, EncodingKey::from_rsa_pem(pem)),
-        SigningAlgorithm::Es256 => (Algorithm::ES256, EncodingKey::from_ec_pem(pem)),
-        SigningAlgorithm::Es384 => (Algorithm::ES384, EncodingKey::from_ec_pem(pem)),
-        SigningAlgorithm::EdDsa => (Algorithm::EdDSA, EncodingKey::from_ed_pem(pem)),
+    let key = match algorithm {
+        SigningAlgorithm::Es256 | SigningAlgorithm::Es384 => EncodingKey::from_ec_pem(pem),
+        SigningAlgorithm::EdDsa => EncodingKey::from_ed_pem(pem),
+        SigningAlgorithm::Rs256
+        | SigningAlgorithm::Rs384
+        | SigningAlgorithm::Rs512
+        | SigningAlgorithm::Ps256
+        | SigningAlgorithm::Ps384
+        | SigningAlgorithm::Ps512 => EncodingKey::from_rsa_pem(pem),
     };
     let key = key
         .map_err(|_| "'oauth.private_key' is no PEM key of the kind that 'oauth.signing_algorithm' needs")?;
-    let mut header = Header::new(algorithm);
+    let mut header = Header::new(signed_by(algorithm));
     header.kid = key_id.map(|id| id.expose_secret().to_owned());
     let seconds = |at: Timestamp| at.as_millis() / 1000;
     let claims = json!({
