@@ -29,6 +29,7 @@ mod rows;
 mod runtime_api;
 mod table;
 mod toll;
+mod town;
 pub mod world;
 
 pub use answer::{Answer, request, send};
@@ -46,4 +47,5 @@ pub use process::Pudu;
 pub use rows::Rows;
 pub use table::{Calls, Cost, Costs, MeteredTable, second_engine, unique_table};
 pub use toll::Toll;
+pub use town::Town;
 pub use world::World;

@@ -1,5 +1,18 @@
 //! The main job against servers that nobody here wrote the wire of, in every protocol revision and over every transport.
 
+/// Tests that need something of somebody else's, and say so where it is not there.
+macro_rules! peers {
+    ($($name:ident: $what:literal => $body:expr;)+) => {
+        $(#[tokio::test]
+        async fn $name() {
+            if !acceptance::Peer::wanted() {
+                return acceptance::skipped($what, $crate::peers::HOW);
+            }
+            $body.await;
+        })+
+    };
+}
+
 mod clients;
 mod oauth;
 mod tasks;

@@ -1,59 +1,33 @@
 //! Whose thread it is: to everybody else it is not there, in the same words and for the same reads of the table.
 
-use std::sync::Arc;
-
-use acceptance::{Answer, Calls, ExampleServer, HandClock, MeteredTable, operator, request, send};
-use axum::Router;
+use acceptance::{Answer, Town, request, send};
 use http::{HeaderValue, Method, header};
-use pudu::house::{House, Plan};
-use pudu_app::keys::NewKey;
-use pudu_domain::{KeyName, Role, Scope, UserId};
+use pudu_domain::Scope;
 use serde_json::{Value, json};
-use tempfile::TempDir;
 
 const THREAD: &str = "t1";
 
-/// A house whose requests to the table are counted, and two users of it.
+/// Two users, one of them with two keys.
 struct Neighbours {
-    gateway: Router,
-    calls: Calls,
+    town: Town,
     ann: String,
     anns_phone: String,
     bob: String,
-    _example: ExampleServer,
-    _folder: TempDir,
 }
 
 impl Neighbours {
     async fn new() -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let clock = Arc::new(HandClock::default());
-        let table = MeteredTable::new(clock.clone()).await;
-        let example = ExampleServer::start(folder.path(), clock.clone()).await;
-        let name = MeteredTable::NAME.to_owned();
-        let plan = Plan::new(table.client().clone(), name, folder.path().join("seal.key"));
-        let house = House::new(Plan { clock, ..plan }).unwrap();
-        assert!(house.seed(&example.url()).await.unwrap());
-        let key = async |user: &str| {
-            let new = NewKey {
-                name: KeyName::parse(user).unwrap(),
-                user: Some(UserId::of_keys_for(user).unwrap()),
-                role: Role::User,
-                scope: Scope::All,
-            };
-            house.wiring.keys().create(&operator(), new).await.unwrap().1.expose().to_owned()
-        };
+        let town = Town::new().await;
+        let key = async |user: &str| town.key(user, Scope::All).await;
         let (ann, anns_phone, bob) = (key("ann").await, key("ann").await, key("bob").await);
-        let gateway = house.gateway();
-        let calls = table.calls.clone();
-        Self { gateway, calls, ann, anns_phone, bob, _example: example, _folder: folder }
+        Self { town, ann, anns_phone, bob }
     }
 
     async fn ask(&self, key: &str, method: Method, path: &str, body: Option<&Value>) -> Answer {
         let mut request = request(method, path, body);
         let value = HeaderValue::from_str(&format!("Bearer {key}")).unwrap();
         request.headers_mut().insert(header::AUTHORIZATION, value);
-        send(&self.gateway, request).await
+        send(&self.town.gateway, request).await
     }
 
     /// The answer, and what was asked of the table for it. The caller is known and the config is read already.
@@ -65,9 +39,9 @@ impl Neighbours {
         body: Option<&Value>,
     ) -> (Answer, Vec<String>) {
         self.ask(key, Method::GET, "/api/tools", None).await;
-        self.calls.take();
+        self.town.calls.take();
         let answer = self.ask(key, method, path, body).await;
-        (answer, self.calls.take())
+        (answer, self.town.calls.take())
     }
 }
 

@@ -1,46 +1,26 @@
 //! Who sees what: servers by the key's scope, tasks by its user.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
 
-use acceptance::{ExampleServer, HandClock, MeteredTable, operator};
-use axum::Router;
-use pudu::house::{House, Plan};
-use pudu_app::keys::NewKey;
-use pudu_domain::{KeyName, Role, Scope, UserId};
+use acceptance::Town;
+use pudu_domain::Scope;
 use serde_json::{Value, json};
-use tempfile::TempDir;
 
 use super::{OLDER, error, post_to};
 
 /// A door that asks for keys, and two of them: one for everything, one for a server that is not there.
 struct Keyed {
-    gateway: Router,
+    town: Town,
     ann: String,
     bob: String,
-    _example: ExampleServer,
-    _folder: TempDir,
 }
 
 impl Keyed {
     async fn new() -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let clock = Arc::new(HandClock::default());
-        let table = MeteredTable::new(clock.clone()).await;
-        let example = ExampleServer::start(folder.path(), clock.clone()).await;
-        let name = MeteredTable::NAME.to_owned();
-        let plan = Plan::new(table.client().clone(), name, folder.path().join("seal.key"));
-        let house = House::new(Plan { clock, ..plan }).unwrap();
-        assert!(house.seed(&example.url()).await.unwrap());
-        let key = async |user: &str, scope: Scope| {
-            let name = KeyName::parse(user).unwrap();
-            let new =
-                NewKey { name, user: Some(UserId::of_keys_for(user).unwrap()), role: Role::User, scope };
-            house.wiring.keys().create(&operator(), new).await.unwrap().1.expose().to_owned()
-        };
-        let ann = key("ann", Scope::All).await;
-        let bob = key("bob", Scope::Only(BTreeSet::from(["other".to_owned()]))).await;
-        Self { gateway: house.gateway(), ann, bob, _example: example, _folder: folder }
+        let town = Town::new().await;
+        let ann = town.key("ann", Scope::All).await;
+        let bob = town.key("bob", Scope::Only(BTreeSet::from(["other".to_owned()]))).await;
+        Self { town, ann, bob }
     }
 
     async fn ask(&self, key: &str, method: &str, params: Value) -> Value {
@@ -49,7 +29,7 @@ impl Keyed {
             ("authorization".to_owned(), format!("Bearer {key}")),
             ("mcp-protocol-version".to_owned(), OLDER[0].to_owned()),
         ];
-        post_to(&self.gateway, &body, &headers).await.expect(200)
+        post_to(&self.town.gateway, &body, &headers).await.expect(200)
     }
 }
 

@@ -3,11 +3,9 @@
 
 use std::time::Duration;
 
-use acceptance::{Peer, Pudu, skipped};
+use acceptance::{Peer, Pudu};
 use serde_json::{Value, json};
 use tokio::time::timeout;
-
-use super::HOW;
 
 /// Longer than any task here takes.
 const LONGEST: Duration = Duration::from_secs(60);
@@ -77,19 +75,7 @@ async fn the_inspector_follows_a_task(era: &str) {
     assert_eq!(told["result"]["structuredContent"]["title"], "Deer", "{told}");
 }
 
-macro_rules! clients {
-    ($($name:ident: $what:literal => $body:expr;)+) => {
-        $(#[tokio::test]
-        async fn $name() {
-            if !Peer::wanted() {
-                return skipped($what, HOW);
-            }
-            $body.await;
-        })+
-    };
-}
-
-clients! {
+peers! {
     fastmcps_client_follows_a_task: "FastMCP's client" => async {
         let saw = saw("client-fastmcp", &[]).await;
         lists(&saw);

@@ -3,12 +3,11 @@
 
 use std::time::Duration;
 
-use acceptance::{Peer, World, skipped};
+use acceptance::{Peer, World};
 use http::Method;
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
-use super::HOW;
 use super::transports::{knowing, stdio};
 
 /// Longer than any task here takes, by the wall's clock: the peers have no other.
@@ -156,18 +155,6 @@ async fn core_tasks_that_die_with_their_session_are_refused_at_once(world: &Worl
         world.invoke("t1", "peer_simulate-research-query", &json!({"topic": "deer"})).await.refused(504);
     assert!(refused.contains("over stdio"), "{refused}");
     assert_eq!(told(world, "t1").await, ["failed"]);
-}
-
-macro_rules! peers {
-    ($($name:ident: $what:literal => $body:expr;)+) => {
-        $(#[tokio::test]
-        async fn $name() {
-            if !Peer::wanted() {
-                return skipped($what, HOW);
-            }
-            $body.await;
-        })+
-    };
 }
 
 async fn fastmcp() -> (Peer, World) {

@@ -3,10 +3,8 @@
 use std::path::Path;
 use std::process::Command;
 
-use acceptance::{Peer, World, skipped};
+use acceptance::{Peer, World};
 use serde_json::{Value, json};
-
-use super::HOW;
 
 /// A house that knows one server by the operator's own hand, as stdio servers are given.
 pub(super) async fn knowing(entry: Value) -> World {
@@ -58,18 +56,6 @@ async fn fastmcp(world: &World, revisions: &[&str]) {
     assert_eq!(answered["structuredContent"]["text"], "größer");
     let revision = answered["structuredContent"]["protocol_revision"].as_str().unwrap();
     assert!(revisions.contains(&revision), "{revision}");
-}
-
-macro_rules! peers {
-    ($($name:ident: $what:literal => $body:expr;)+) => {
-        $(#[tokio::test]
-        async fn $name() {
-            if !Peer::wanted() {
-                return skipped($what, HOW);
-            }
-            $body.await;
-        })+
-    };
 }
 
 peers! {
