@@ -240,6 +240,27 @@ async fn many_tasks_take_turns_and_none_is_forgotten() {
     assert_eq!(all.len(), 130);
 }
 
+/// A look in which not every task had its turn says to go on from before those that wait.
+#[tokio::test(start_paused = true)]
+async fn who_comes_back_in_the_middle_of_the_turns_misses_nothing() {
+    let bench = Bench::new(|_| Plan::completes_after(second() * 60)).await;
+    for _ in 0..130 {
+        bench.submit().await;
+    }
+    let mut follower = bench.follower();
+    follower.begin(None).await.unwrap();
+    bench.clock.sleep(second() * 120).await;
+    bench.tick().await;
+    bench.clock.sleep(OVERLAP * 3).await;
+    let look = follower.look().await.unwrap();
+    assert_eq!(look.changed.len(), 100);
+    let back = bench.follower().begin(Some(look.watermark)).await.unwrap();
+    let mut all = [ids(&look), ids(&back)].concat();
+    all.sort();
+    all.dedup();
+    assert_eq!(all.len(), 130);
+}
+
 /// However many tasks the thread had: once they were read, a look asks for those that go on and for the newest end.
 #[tokio::test(start_paused = true)]
 async fn a_look_costs_the_same_however_many_tasks_there_were() {

@@ -5,6 +5,7 @@ mod attended;
 mod functions;
 mod shifts;
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -72,12 +73,14 @@ impl Bench {
     async fn submit(&self) -> TaskKey {
         let name = format!("{}_{}", fixture::SERVER, fixture::SUBMIT_TOOL);
         let caller = Caller::of(fixture::thread("t"));
+        let keys = || self.table.tasks().into_iter().map(|row| row.task.key).collect::<BTreeSet<_>>();
+        let before = keys();
         self.wiring()
             .tools()
             .invoke(&fixture::principal(), caller, &name, Map::new(), Terms::default())
             .await
             .unwrap();
-        self.table.tasks().last().unwrap().task.key.clone()
+        keys().difference(&before).next().unwrap().clone()
     }
 
     async fn call(&self, call: Call, seconds: u64) -> Report {

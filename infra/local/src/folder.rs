@@ -108,6 +108,16 @@ impl DataFolder {
         Ok(Announced { path })
     }
 
+    /// Removes what a process said that was killed. Only who holds the folder may: nobody is at that address any more, or somebody else.
+    pub fn forget_announced(&self) {
+        match fs::remove_file(self.path.join(RUN_FILE)) {
+            Err(error) if error.kind() != ErrorKind::NotFound => {
+                tracing::warn!(%error, "an old run file could not be removed; the next start replaces it");
+            }
+            _ => {}
+        }
+    }
+
     /// What the last process said; none when it stopped properly, or the file is not readable as one of ours. Whether
     /// that process still runs is for the folder's lock to say.
     pub fn announced(&self) -> Option<RunFile> {

@@ -63,10 +63,12 @@ impl Store {
         let table = args.table.clone();
         let Some(endpoint) = &args.dynamodb_endpoint else {
             let engine = Engine::open(folder.path())?;
+            folder.forget_announced();
             return Ok(Self { client: engine.client(), table, folder, engine: Some(engine), _lock: None });
         };
         check(endpoint)?;
         let lock = FolderLock::acquire(folder.path()).map_err(OpenError::from)?;
+        folder.forget_announced();
         Ok(Self { client: remote(endpoint).await, table, folder, engine: None, _lock: Some(lock) })
     }
 

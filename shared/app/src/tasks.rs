@@ -94,7 +94,10 @@ impl Tasks {
     pub async fn cancel(&self, key: &TaskKey) -> Result<Option<Detailed>, CancelError> {
         if !self.is_attended().await {
             return match self.get(key).await? {
-                Some(found) if !found.listed.task.status().is_terminal() => {
+                // What was recorded once is recorded.
+                Some(found)
+                    if !found.listed.task.status().is_terminal() && found.listed.task.cancel.is_none() =>
+                {
                     Err(CancelError::Unattended { for_so_long: self.settle.wakeups.limits.unattended() })
                 }
                 settled => Ok(settled),

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use crate::ids::{CredentialTag, ThreadId, UserId};
+use crate::ids::{CredentialTag, InvalidId, ServerName, ThreadId, UserId};
 
 /// What a caller may do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -40,7 +40,21 @@ pub enum Scope {
     Only(BTreeSet<String>),
 }
 
+/// Most servers that a scope names.
+const SCOPE_SERVERS: usize = 100;
+
 impl Scope {
+    /// Those servers. Errors: more than 100 of them, one that can be no server's name, or that holds a control character.
+    pub fn only(names: BTreeSet<String>) -> Result<Self, InvalidId> {
+        let fits =
+            |name: &String| ServerName::parse(name.as_str()).is_ok() && !name.chars().any(char::is_control);
+        if names.len() <= SCOPE_SERVERS && names.iter().all(fits) {
+            return Ok(Self::Only(names));
+        }
+        let rule = "must be at most 100 names of servers, each of at most 128 characters, without control characters";
+        Err(InvalidId { what: "list of servers", rule })
+    }
+
     /// Whether the server of that name is there.
     pub fn has(&self, server: &str) -> bool {
         match self {
@@ -79,6 +93,18 @@ mod tests {
         let only = Scope::Only(["a".to_owned()].into());
         assert!(only.has("a") && !only.has("A") && !only.has("") && Scope::All.has("b"));
         assert!(!Scope::Only(BTreeSet::new()).has("a"), "an empty scope is no full one");
+    }
+
+    #[test]
+    fn a_scope_is_a_short_list_of_names() {
+        let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<BTreeSet<_>>();
+        assert_eq!(Scope::only(names(&["a", "ü b"])), Ok(Scope::Only(names(&["a", "ü b"]))));
+        assert_eq!(Scope::only(names(&[])), Ok(Scope::Only(names(&[]))), "which is none");
+        for bad in ["", " ", "a\u{1b}[2J", &"x".repeat(129)] {
+            assert!(Scope::only(names(&["a", bad])).is_err(), "{bad:?}");
+        }
+        let many = |count: u32| Scope::only((0..count).map(|n| n.to_string()).collect());
+        assert!(many(100).is_ok() && many(101).is_err());
     }
 
     #[test]

@@ -21,6 +21,8 @@ const ANSWER: Duration = Duration::from_secs(65);
 const LOOK: Duration = Duration::from_secs(2);
 /// How often a cancel that finds the task busy is asked for again.
 const CANCELS: usize = 5;
+/// How long a caller who was told that nobody is at work tries again: all of them may have been killed.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The callers of one gateway; clones are the same callers.
 #[derive(Clone)]
@@ -77,14 +79,22 @@ impl Callers {
         let Some(after) = errand.cancel_after else { return };
         SystemClock.sleep(after).await;
         let path = format!("{}/mcp-tasks/{id}/cancel", errand.thread);
-        let mut last = None;
-        for _ in 0..CANCELS {
-            match self.call(Method::POST, &path, None).await {
+        let (began, mut refusals) = (Instant::now(), 0);
+        loop {
+            let answer = self.call(Method::POST, &path, None).await;
+            match answer {
                 Ok((StatusCode::OK, _)) => return self.book().cancels += 1,
-                other => last = Some(other),
+                Ok((StatusCode::SERVICE_UNAVAILABLE, _)) if began.elapsed() < PATIENCE => {
+                    SystemClock.sleep(LOOK).await;
+                }
+                other => {
+                    refusals += 1;
+                    if refusals == CANCELS {
+                        return self.book().refused.push(format!("{path}: {other:?}"));
+                    }
+                }
             }
         }
-        self.book().refused.push(format!("{path}: {last:?}"));
     }
 
     /// Deletes a thread when its time has come, and its `tasks` have been submitted.

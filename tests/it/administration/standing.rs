@@ -139,3 +139,19 @@ async fn a_connection_test_asks_one_server_now_and_says_what_it_found() {
     assert_eq!(probe(&world, "live").await["ok"], true);
     assert_eq!(row(&world.get(STANDING).await, "live")["status"], "ok");
 }
+
+/// What its operator has switched off does not run because an administrator of the API tests it.
+#[tokio::test]
+async fn a_test_starts_nothing_that_the_api_could_not_switch_on() {
+    let world = World::without_servers().await;
+    let mark = world.config_file().with_file_name("started");
+    let entry = json!({"command": "/bin/sh", "args": ["-c", format!("touch {}", mark.display())]});
+    let off = json!({"enabled": false, "command": entry["command"], "args": entry["args"]});
+    world.import_config(&json!({"on": entry, "off": off})).await;
+    let told = probe(&world, "off").await;
+    assert!(told["error"].as_str().unwrap().contains("single executable name"), "{told}");
+    assert!(!mark.exists());
+    // Its operator lets that one run, so any call may start it.
+    probe(&world, "on").await;
+    assert!(mark.exists());
+}

@@ -221,7 +221,8 @@ async fn keys_are_made_listed_and_revoked_over_the_api_and_each_change_is_on_rec
     assert_eq!((&other["role"], &other["servers"]), (&json!("user"), &Value::Null));
     assert_eq!(other["user"], format!("key:{}", other["id"].as_str().unwrap()));
 
-    let listed = call(&world.gateway, &text, Method::GET, "/api/keys", None).await.expect(200);
+    call(&world.gateway, &text, Method::GET, "/api/keys", None).await.refused(403);
+    let listed = call(&world.gateway, operator, Method::GET, "/api/keys", None).await.expect(200);
     let mut ids: Vec<&str> =
         listed["keys"].as_array().unwrap().iter().map(|key| key["id"].as_str().unwrap()).collect();
     ids.sort_unstable();

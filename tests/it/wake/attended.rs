@@ -37,6 +37,18 @@ async fn a_cancel_is_refused_when_no_poller_was_seen_for_two_periods_and_nothing
     assert!(cancel(&bench, &keys[1]).await.unwrap());
 }
 
+/// What was recorded once is recorded, whoever works now.
+#[tokio::test(start_paused = true)]
+async fn a_repeated_cancel_is_answered_as_the_first_was() {
+    let bench = Bench::lagging(Duration::ZERO).await;
+    let key = bench.submit().await;
+    assert!(cancel(&bench, &key).await.unwrap());
+    bench.clock.sleep(UNATTENDED * 2).await;
+    let before = bench.table.task(&key).unwrap();
+    assert!(cancel(&bench, &key).await.unwrap());
+    assert_eq!(bench.table.task(&key).unwrap(), before);
+}
+
 /// Absent means never.
 #[tokio::test(start_paused = true)]
 async fn a_poller_that_never_was_is_not_waited_for() {

@@ -6,7 +6,7 @@ use axum::extract::FromRequestParts;
 use http::request::Parts;
 use http::{HeaderMap, StatusCode, header};
 use pudu_app::callers::Callers;
-use pudu_domain::{Principal, Role};
+use pudu_domain::{Principal, Role, Scope};
 
 use crate::error::Failure;
 use crate::state::Gateway;
@@ -51,7 +51,7 @@ fn credential(headers: &HeaderMap) -> Option<&str> {
 /// Whoever asks.
 pub(crate) struct Who(pub(crate) Principal);
 
-/// An administrator; everybody else is answered 403.
+/// An administrator of everything; everybody else is answered 403.
 pub(crate) struct Admin(pub(crate) Principal);
 
 impl FromRequestParts<Gateway> for Who {
@@ -69,7 +69,8 @@ impl FromRequestParts<Gateway> for Admin {
 
     async fn from_request_parts(parts: &mut Parts, gateway: &Gateway) -> Result<Self, Failure> {
         let Who(principal) = Who::from_request_parts(parts, gateway).await?;
-        if principal.role == Role::Admin {
+        // Who reaches some servers only could else give itself the others.
+        if principal.role == Role::Admin && principal.scope == Scope::All {
             return Ok(Self(principal));
         }
         Err(Failure::new(StatusCode::FORBIDDEN, "admin privileges are needed for this"))

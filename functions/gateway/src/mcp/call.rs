@@ -80,6 +80,11 @@ pub(super) async fn tool(
             Some(own) if is_of_the_call(own.code) => Err(RpcError::of_server(own.code, error.to_string())),
             _ => failed(error.into(), client.era),
         },
+        // By the id that `tasks/get` takes: whoever does not find it would submit again.
+        Err(InvokeError::Uncertain { server, task_id, message }) => {
+            let task_id = tasks::shown_id(who, task_id);
+            failed(InvokeError::Uncertain { server, task_id, message }, client.era)
+        }
         Err(error) => failed(error, client.era),
     }
 }
@@ -132,14 +137,16 @@ async fn tracked(
     arguments: Map<String, Value>,
     terms: Terms,
 ) -> Result<Result<Invoked, InvokeError>, RpcError> {
-    let gone = CancellationToken::new();
+    let (gone, thread) = (CancellationToken::new(), caller.thread.clone());
     let _hung_up = gone.clone().drop_guard();
     let (tools, terms) = (gateway.tools.clone(), Terms { gone, ..terms });
     let running = gateway.calls.spawn(async move { tools.call(&found, caller, arguments, terms).await });
-    running.await.map_err(|error| {
+    let ended = running.await.map_err(|error| {
         tracing::error!(%error, "a tool call panicked");
         RpcError::internal("the call failed inside Pudu; see its log")
-    })
+    })?;
+    gateway.streams.changed(&thread);
+    Ok(ended)
 }
 
 /// A task for a client that has no tasks: the result of its call, which says how to follow it.

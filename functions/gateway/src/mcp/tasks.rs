@@ -3,6 +3,7 @@
 
 mod shape;
 
+use std::fmt::Display;
 use std::time::Duration;
 
 use pudu_app::tasks::{CancelError, Detailed, InputError};
@@ -23,7 +24,7 @@ const AGAIN: Duration = Duration::from_millis(200);
 const LOOKS: u32 = 75;
 
 /// The task's id as clients see it: its thread is in it, so that one read finds it.
-pub(super) fn shown_id(who: &Principal, id: &str) -> String {
+pub(super) fn shown_id(who: &Principal, id: impl Display) -> String {
     format!("{}~{id}", who.own_thread())
 }
 

@@ -11,6 +11,8 @@ use pudu_app::ports::StoredKey;
 use pudu_domain::{KeyId, KeyName, Role, Scope, UserId};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
+use utoipa::openapi::Type;
+use utoipa::openapi::schema::{Array, ArrayBuilder, ObjectBuilder, SchemaType};
 
 use crate::answer::moment;
 use crate::error::{Conflict, Failure, Forbidden, Missing, Unfit};
@@ -43,9 +45,19 @@ pub(super) struct NewApiKey {
     /// What may be done with it; `user` when absent.
     #[serde(default)]
     role: CallerRole,
-    /// The names of the servers that it reaches; each when absent.
-    #[schema(value_type = Option<Vec<String>>)]
+    /// The names of the servers whose tools it calls; each when absent. It administers nothing then.
+    #[schema(schema_with = some_servers)]
     servers: Option<BTreeSet<String>>,
+}
+
+/// At most 100 names, or nothing.
+fn some_servers() -> Array {
+    let name = ObjectBuilder::new().schema_type(Type::String);
+    let name = name.pattern(Some("^(?=.*\\S)[^\\u0000-\\u001f\\u007f-\\u009f]{1,128}$"));
+    let kinds = SchemaType::from_iter([Type::Array, Type::Null]);
+    let what =
+        "The names of the servers whose tools it calls; each when absent. It administers nothing then.";
+    ArrayBuilder::new().schema_type(kinds).items(name).max_items(Some(100)).description(Some(what)).build()
 }
 
 impl Shape for NewApiKey {
@@ -112,6 +124,7 @@ impl From<StoredKey> for ApiKeyRow {
 impl NewApiKey {
     fn checked(self) -> Result<NewKey, Failure> {
         let user = self.user.as_deref().map(UserId::of_keys_for).transpose();
+        let scope = self.servers.map_or(Ok(Scope::All), Scope::only);
         Ok(NewKey {
             name: self.name,
             user: user.map_err(|error| Failure::unprocessable(error.to_string()))?,
@@ -119,7 +132,7 @@ impl NewApiKey {
                 CallerRole::Admin => Role::Admin,
                 CallerRole::User => Role::User,
             },
-            scope: self.servers.map_or(Scope::All, Scope::Only),
+            scope: scope.map_err(|error| Failure::unprocessable(error.to_string()))?,
         })
     }
 }

@@ -79,7 +79,7 @@ pub(crate) async fn serve(keys: &Keys, who: &Principal, asked: Asked) -> anyhow:
     Ok(match asked {
         Asked::Create { name, user, role, servers } => {
             let user = user.as_deref().map(user_of).transpose()?;
-            let scope = servers.map_or(Scope::All, Scope::Only);
+            let scope = servers.map_or(Ok(Scope::All), Scope::only)?;
             let (key, text) = keys.create(who, NewKey { name, user, role, scope }).await?;
             Reply::Created { key: key.into(), text: text.expose().to_owned() }
         }

@@ -12,7 +12,7 @@ use super::Catalog;
 use super::toolsets::{Offer, with_toolsets};
 use crate::configs::ConfigError;
 use crate::listings::{Glimpse, Listed};
-use crate::ports::{CallError, Era, LeftOut, McpClient};
+use crate::ports::{CallError, CallFault, Era, LeftOut, McpClient};
 
 /// How many servers are looked up in the table, or asked, at a time.
 const AT_ONCE: usize = 32;
@@ -98,6 +98,21 @@ impl Catalog {
         let current = self.configs.current().await?;
         let Some(server) = current.servers.get(name).cloned() else { return Ok(None) };
         let (listings, began) = (self.known.listings(), Instant::now());
+        let silent = Probed {
+            server: Arc::clone(&server),
+            era: None,
+            latency: Duration::ZERO,
+            tools: Vec::new(),
+            left_out: Vec::new(),
+            toolset_problems: Vec::new(),
+            error: None,
+        };
+        // What its operator has switched off is started here only if it could be switched on here.
+        if let Some(problem) = self.configs.refused_if_enabled(&current, &server) {
+            let message = problem.to_string();
+            let error = CallError { server: server.name.clone(), fault: CallFault::Denied, message };
+            return Ok(Some(Probed { error: Some(error), ..silent }));
+        }
         let known = self.known.era(&server).await;
         let mut answer = listings.probe(&server, limit).await;
         // What was known of it was wrong, and is forgotten now.
@@ -106,15 +121,7 @@ impl Catalog {
         }
         let latency = began.elapsed();
         let era = self.known.era(&server).await;
-        let silent = Probed {
-            server,
-            era,
-            latency,
-            tools: Vec::new(),
-            left_out: Vec::new(),
-            toolset_problems: Vec::new(),
-            error: None,
-        };
+        let silent = Probed { era, latency, ..silent };
         Ok(Some(match answer {
             Err(error) => Probed { error: Some(error), ..silent },
             Ok((list, left_out)) => {

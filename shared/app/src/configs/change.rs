@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use pudu_config::{
-    Document, LaunchPolicy, Problem, Refused, api_screen, create_servers, enable_server, put_servers,
+    Document, LaunchPolicy, Problem, Refused, Server, api_screen, create_servers, enable_server, put_servers,
     remove_server, replace_server,
 };
 use serde_json::Value;
@@ -185,6 +185,15 @@ impl Configs {
         let current = Arc::new(Current::new(version, document, &key));
         self.written(over, &current);
         Ok(Some(current))
+    }
+}
+
+impl Configs {
+    /// Why the API could not switch on a server that is off; nothing of one that is on.
+    pub(crate) fn refused_if_enabled(&self, current: &Current, server: &Server) -> Option<Problem> {
+        let alone =
+            || api_screen(&current.document.only(std::slice::from_ref(&server.name)), None, &self.launch);
+        if server.enabled { None } else { alone().into_iter().next() }
     }
 }
 

@@ -6,6 +6,9 @@ use serde_json::Value;
 
 use super::StoreError;
 
+/// So much of what a change was made to is kept.
+const TARGET_CHARS: usize = 300;
+
 /// Who made a revision, and how.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Author {
@@ -22,7 +25,8 @@ pub struct Author {
 impl Author {
     /// `who`, who does `action` to `target`.
     pub fn new(who: &Principal, action: &str, target: &str) -> Self {
-        let (action, target) = (action.to_owned(), target.to_owned());
+        // Names of servers are a body's choice, and stand in the revision's first row.
+        let (action, target) = (action.to_owned(), target.chars().take(TARGET_CHARS).collect());
         Self { user: who.user.clone(), tag: who.tag.clone(), action, target }
     }
 }

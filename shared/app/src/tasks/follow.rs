@@ -78,6 +78,8 @@ struct Watched {
     version: Version,
     /// What was told of it; nothing as long as it is not known whether there will be a task.
     told: Option<Shown>,
+    /// When a look at it began the last time.
+    looked: Timestamp,
 }
 
 /// The order of a row's images: a claim raises the generation, a note left beside it the wake counter, and a commit takes the
@@ -123,6 +125,7 @@ impl Follower {
             Some(since) => task.updated_at + OVERLAP >= since,
             None => place < SHOWN_FIRST || !task.status().is_terminal(),
         };
+        self.looked = watermark;
         let mut changed = Vec::new();
         for (place, row) in rows.into_iter().enumerate() {
             let is_told = told(place, &row.task);
@@ -172,10 +175,11 @@ impl Follower {
         let (version, shown) = (Version::of(&row.task), Shown::of(&row));
         let before = self.watched.remove(&id);
         let (known, told) = before.map_or((None, None), |before| (Some(before.version), before.told));
+        let looked = self.looked;
         let name = row.name.clone();
         // A look may be behind an earlier one.
         if known.is_some_and(|known| version < known) {
-            self.watched.extend(known.map(|version| (id, Watched { name, version, told })));
+            self.watched.extend(known.map(|version| (id, Watched { name, version, told, looked })));
             return None;
         }
         // What may still be answered at once is no task yet, and would have to be taken back.
@@ -183,7 +187,7 @@ impl Follower {
         let is_new = is_task && told.as_ref() != Some(&shown);
         if !row.task.status().is_terminal() {
             let told = if is_task { Some(shown) } else { told };
-            self.watched.insert(id, Watched { name, version, told });
+            self.watched.insert(id, Watched { name, version, told, looked });
         }
         is_new.then_some(row)
     }
@@ -221,6 +225,11 @@ impl Follower {
         let ahead = self.watched.keys().filter(|id| after.as_ref().is_some_and(|after| *id <= after));
         let ids: Vec<TaskId> = behind.chain(ahead).take(AT_ONCE).cloned().collect();
         self.turn = ids.last().cloned();
+        for id in &ids {
+            if let Some(watched) = self.watched.get_mut(id) {
+                watched.looked = self.looked;
+            }
+        }
         ids.into_iter().map(|id| TaskKey { thread: self.thread.clone(), id }).collect()
     }
 
@@ -241,7 +250,10 @@ impl Follower {
         Ok(is_over)
     }
 
-    async fn tell(&self, watermark: Timestamp, rows: Vec<Listed>) -> Result<Look, StoreError> {
+    /// A follower that goes on from here is told what those have done that wait for their turn.
+    async fn tell(&self, now: Timestamp, rows: Vec<Listed>) -> Result<Look, StoreError> {
+        let oldest = self.watched.values().map(|watched| watched.looked).min();
+        let watermark = oldest.map_or(now, |oldest| oldest.min(now));
         let mut changed = Vec::with_capacity(rows.len());
         for listed in rows {
             let asks = listed.task.status() == Status::InputRequired;

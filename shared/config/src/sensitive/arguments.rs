@@ -100,6 +100,24 @@ fn wanted_after(text: &str) -> Option<Wants> {
     }
 }
 
+/// What is secret of `--header=Name: value` and `-HName: value`. The short form takes anything, so there it must look like a header;
+/// what is masked does so again.
+fn inline_header(text: &str) -> Option<Secret> {
+    if let Some((flag, line)) = text.split_once('=').filter(|(flag, _)| flag.starts_with('-')) {
+        let name = flag.trim_start_matches('-').to_ascii_lowercase();
+        let is_header = name.len() > 1 && HEADER_FLAGS.contains(&name.as_str());
+        return is_header.then(|| match header_line(line) {
+            Secret::From { at, name } => Secret::From { at: flag.len() + 1 + at, name },
+            Secret::None | Secret::Whole => Secret::From { at: flag.len() + 1, name: flag.to_owned() },
+        });
+    }
+    let line = text.strip_prefix("-H").filter(|line| !line.starts_with(SEALED))?;
+    let end =
+        line.find([':', '=']).filter(|end| line.get(*end..).is_some_and(|rest| rest.starts_with(':')))?;
+    let name = line.get(..end).filter(|name| !name.is_empty() && name.chars().all(is_of_name))?;
+    Some(from(text, "-H".len() + end + 1, name))
+}
+
 /// Everything after the name of a header.
 fn header_line(text: &str) -> Secret {
     if text.starts_with(SEALED) {
@@ -117,6 +135,9 @@ fn unguarded(text: &str) -> Secret {
     }
     if text.get(..BEARER.len()).is_some_and(|word| word.eq_ignore_ascii_case(BEARER)) {
         return Secret::From { at: BEARER.len(), name: "Bearer".to_owned() };
+    }
+    if let Some(secret) = inline_header(text) {
+        return secret;
     }
     if let Some(at) = json_start(text) {
         let name = text.get(..at).unwrap_or_default().to_owned();

@@ -32,6 +32,13 @@ pub(super) fn is_telling_word(name: &str) -> bool {
     name.rsplit('_').next().is_some_and(|last| LAST_WORDS.contains(&last))
 }
 
+/// Whether a parameter of a URL is a secret by its name: also keys of a function's address (`code`) and signatures.
+pub(super) fn is_telling_parameter(name: &str) -> bool {
+    let words = snake(name);
+    let is_signature = matches!(words.rsplit('_').next(), Some("sig" | "signature"));
+    is_sensitive_key(name) || is_telling_word(name) || is_signature || words == "code"
+}
+
 /// Camel case split, lower case, everything else than `[a-z0-9]` collapsed to `_`, without `_` at the ends.
 fn snake(key: &str) -> String {
     let characters: Vec<char> = key.chars().collect();

@@ -66,6 +66,18 @@ fn a_url_is_cut_at_its_secrets_and_nowhere_else() {
 }
 
 #[test]
+fn keys_and_signatures_of_an_address_are_secrets() {
+    let secrets = |url: &str| -> Vec<String> {
+        UrlParts::of(url).secrets().map(|(_, secret)| secret.to_owned()).collect()
+    };
+    for name in ["key", "code", "sig", "signature", "auth", "subscription-key", "X-Amz-Signature", "api_key"]
+    {
+        assert_eq!(secrets(&format!("https://h/mcp?{name}=s&x=1")), ["s"], "{name}");
+    }
+    assert_eq!(secrets("https://h/mcp?keyword=a&codec=b&sign=c&path=d"), [] as [String; 0]);
+}
+
+#[test]
 fn a_parameter_is_known_by_position_and_decoded_name() {
     let parts = UrlParts::of("https://h?x=1&api%5Fkey=k");
     let found: Vec<_> = parts.secrets().map(|(part, _)| part.clone()).collect();

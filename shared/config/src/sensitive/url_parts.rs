@@ -4,7 +4,8 @@
 
 use url::form_urlencoded;
 
-use super::{SEALED, is_sensitive_key};
+use super::SEALED;
+use super::key::is_telling_parameter;
 
 /// Which part of a text is a secret.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -85,7 +86,7 @@ impl UrlParts {
         let mut rest = pairs;
         while let Some(pair) = rest.split_inclusive(['?', ';']).next() {
             let key = decoded(pair.split(['=', '?', ';']).next().unwrap_or_default());
-            let secret = rest.split_once('=').filter(|_| pair.contains('=') && is_sensitive_key(&key));
+            let secret = rest.split_once('=').filter(|_| pair.contains('=') && is_telling_parameter(&key));
             *at += usize::from(pair.len() > 1);
             if let Some((name, value)) = secret {
                 self.plain(name);

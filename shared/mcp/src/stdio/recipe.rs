@@ -25,6 +25,10 @@ const TEMPORARY: [&str; 3] = ["TMPDIR", "TMP", "TEMP"];
 /// the package, and a thread's folder holds what its callers put there (measured: `tests/launch`).
 const NO_FOLDER_CONFIG: (&str, &str) = ("npm_config_location", "global");
 
+/// What keeps `npx NAME` from a program of this machine: it runs one of that name in its global folder before it looks for a package
+/// (measured: `npx prlimit`). There is no such folder, and nobody can make one.
+const NO_GLOBAL_PROGRAMS: (&str, &str) = ("npm_config_prefix", "/proc/none");
+
 /// A process in the making. It holds secrets, so it is never printed.
 #[derive(Clone)]
 pub(crate) struct Recipe {
@@ -93,18 +97,22 @@ impl Recipe {
     pub(super) fn pinned(mut self, folders: &Folders) -> Self {
         if self.cwd.is_none() {
             self.cwd = Some(folders.workspace.clone());
-            let (name, value) = NO_FOLDER_CONFIG;
-            // Also for a command that is no npx: the server may be started by one that it starts.
-            if !self.env.keys().any(|given| given.eq_ignore_ascii_case(name)) {
-                self.env.insert(name.to_owned(), SecretString::from(value));
-            }
+            self.set(NO_FOLDER_CONFIG);
         }
+        self.set(NO_GLOBAL_PROGRAMS);
         if let Some(temporary) = folders.temporary.as_ref().and_then(|path| path.to_str()) {
             for name in TEMPORARY {
                 self.env.entry(name.to_owned()).or_insert_with(|| SecretString::from(temporary));
             }
         }
         self
+    }
+
+    /// Sets a variable that the entry does not set. Also for a command that does not read it: it may start one that does.
+    fn set(&mut self, (name, value): (&str, &str)) {
+        if !self.env.keys().any(|given| given.eq_ignore_ascii_case(name)) {
+            self.env.insert(name.to_owned(), SecretString::from(value));
+        }
     }
 
     /// The same, with more that no text may show.

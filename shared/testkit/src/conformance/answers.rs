@@ -14,6 +14,7 @@ pub(super) const CASES: &[Case] = cases![
     every_stand_of_an_answer_is_read_as_it_was_written,
     an_answer_that_does_not_apply_leaves_no_row,
     a_cancel_takes_an_answer_that_waits,
+    a_claim_tells_how_the_answer_stands,
 ];
 
 impl World {
@@ -82,4 +83,18 @@ async fn a_cancel_takes_an_answer_that_waits(world: World) {
     let given = world.settle(&asking, give(json!(1))).await;
     world.settle(&given, Command::RequestCancel).await;
     assert_eq!(world.answer().await, None);
+}
+
+/// Whether it was handed over before decides whether it may be handed over blindly.
+async fn a_claim_tells_how_the_answer_stands(world: World) {
+    let asking = world.asking().await;
+    world.settle(&asking, give(json!(1))).await;
+    for sent in [Sent::Unsure("timed out".into()), Sent::Taken] {
+        let image = world.claimed(&key(), Lane::Poll, "w").await;
+        assert_eq!(image, world.load(&key()).await, "claimed before {sent:?}");
+        let heard = Some(Heard::Status(said(Status::InputRequired)));
+        let task = world.settle(&image, Command::RecordAnswer { sent, heard }).await;
+        let due = task.durable.due.unwrap_or_else(|| fail(&"not due"));
+        world.clock.set(due.at);
+    }
 }

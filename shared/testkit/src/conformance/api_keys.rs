@@ -78,6 +78,7 @@ async fn an_id_is_given_once(world: World) {
     assert!(create(&world, &first).await);
     let second = StoredKey { role: Role::Admin, ..first.clone() };
     assert!(!create(&world, &second).await);
+    assert_eq!(get(&world, &first).await.as_ref(), Some(&first));
     assert!(!create(&world, &first).await, "a second creation is not a repeated write");
     assert_eq!(get(&world, &first).await, Some(first));
 }

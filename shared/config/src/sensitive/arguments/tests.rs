@@ -44,6 +44,12 @@ fn headers_and_named_values_are_hidden_behind_their_names() {
         (vec!["--header", "no separator"], vec!["--header", "***"]),
         (vec!["--header=Authorization: Bearer a.b=c"], vec!["--header=Authorization: ***"]),
         (vec!["-HAuthorization: Bearer abc"], vec!["-HAuthorization: ***"]),
+        (
+            vec!["--header=X-Own: abc", "--http-header=Cookie: a=b"],
+            vec!["--header=X-Own: ***", "--http-header=Cookie: ***"],
+        ),
+        (vec!["--header=abc", "-HX-Own: v"], vec!["--header=***", "-HX-Own: ***"]),
+        (vec!["-Host", "-HX=1:2", "-H:x"], vec!["-Host", "-HX=1:2", "-H:x"]),
         (vec!["--header", "Authorization:${AUTH}"], vec!["--header", "Authorization:***"]),
         (vec!["Authorization:Basic x", "bearer abc"], vec!["Authorization:***", "bearer ***"]),
         (vec!["-e", "API_KEY=abc", "--env=API_KEY=abc=d"], vec!["-e", "API_KEY=***", "--env=API_KEY=***"]),

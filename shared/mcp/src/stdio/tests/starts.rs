@@ -41,6 +41,7 @@ async fn a_process_inherits_six_variables_and_gets_what_is_configured() {
         "WORD",
         "_",
         "npm_config_location",
+        "npm_config_prefix",
     ];
     for pair in env.split_whitespace() {
         let name = pair.split('=').next().expect("a name");
@@ -89,6 +90,20 @@ async fn npm_is_not_configured_by_a_threads_files_unless_the_operator_says_where
     assert!(env.contains("NPM_CONFIG_LOCATION=project ") && !env.contains("=global "), "{env}");
     let elsewhere = world.server(PEER, &json!({"cwd": world.folder.path()}));
     assert!(!world.text(&elsewhere, "env").await.contains("npm_config_location"));
+}
+
+/// `npx NAME` would run a program of this machine by that name.
+#[tokio::test]
+async fn npx_finds_no_program_of_this_machine_unless_the_operator_says_where() {
+    let world = World::new();
+    let elsewhere = world.server(PEER, &json!({"cwd": world.folder.path()}));
+    for server in [world.peer(), elsewhere] {
+        let env = world.text(&server, "env").await;
+        assert!(env.contains("npm_config_prefix=/proc/none "), "{env}");
+    }
+    let given = world.server(PEER, &json!({"env": {"NPM_CONFIG_PREFIX": "/opt/node"}}));
+    let env = world.text(&given, "env").await;
+    assert!(env.contains("NPM_CONFIG_PREFIX=/opt/node ") && !env.contains("/proc/none"), "{env}");
 }
 
 #[tokio::test]
