@@ -22,6 +22,8 @@ pub enum Lane {
     Intent,
     /// A notification to deliver.
     Notify,
+    /// An agent's run that has a step to do.
+    Run,
     /// A thread to delete.
     Delete,
     /// A notification given up; waits for an operator.
@@ -32,8 +34,16 @@ pub enum Lane {
 
 impl Lane {
     /// Every lane.
-    pub const ALL: [Self; 7] =
-        [Self::Poll, Self::Cancel, Self::Intent, Self::Notify, Self::Delete, Self::Dead, Self::Corrupt];
+    pub const ALL: [Self; 8] = [
+        Self::Poll,
+        Self::Cancel,
+        Self::Intent,
+        Self::Notify,
+        Self::Run,
+        Self::Delete,
+        Self::Dead,
+        Self::Corrupt,
+    ];
 
     /// The lane's name in stored keys.
     pub const fn as_str(self) -> &'static str {
@@ -42,6 +52,7 @@ impl Lane {
             Self::Cancel => "cancel",
             Self::Intent => "intent",
             Self::Notify => "notify",
+            Self::Run => "run",
             Self::Delete => "delete",
             Self::Dead => "dead",
             Self::Corrupt => "corrupt",
@@ -165,6 +176,14 @@ impl Durable {
     #[must_use]
     pub const fn committed(&self, due: Option<Due>) -> Self {
         Self { due, lease: None, generation: self.generation, wake: self.wake }
+    }
+
+    /// The item after a commit by its holder, who goes on with it until then. The wake counter moves, so that a repetition whose
+    /// answer was lost is not applied twice; the holder then finds its own write in the row.
+    #[must_use]
+    pub fn kept(&self, until: Timestamp) -> Self {
+        let lease = self.lease.clone().map(|lease| Lease { until, ..lease });
+        Self { lease, wake: self.wake + 1, ..self.clone() }
     }
 
     /// The item after a fence.

@@ -215,6 +215,17 @@ impl IdempotencyKey {
     }
 }
 
+impl RunId {
+    /// A new id in the form of a UUID of version 7: ordered by `at` (48 bits of milliseconds), then random.
+    pub fn new(at: Timestamp, random: [u8; 10]) -> Self {
+        let mut digits = format!("{:012x}{}", at.as_millis() & 0xffff_ffff_ffff, hex::encode(random));
+        digits.replace_range(12..13, "7");
+        digits.replace_range(16..17, "8");
+        let part = |from: usize, to: usize| digits.get(from..to).unwrap_or_default();
+        Self(format!("{}-{}-{}-{}-{}", part(0, 8), part(8, 12), part(12, 16), part(16, 20), part(20, 32)))
+    }
+}
+
 impl TaskId {
     /// A new id, ordered by `at` (48 bits of milliseconds), then random.
     pub fn new(at: Timestamp, random: [u8; 10]) -> Self {
@@ -307,6 +318,17 @@ mod tests {
         for bad in ["", "a b", "a#b", "a/b", "ü", &"x".repeat(129)] {
             assert!(RunId::parse(bad).is_err(), "{bad:?}");
         }
+    }
+
+    #[test]
+    fn new_run_ids_are_uuids_ordered_by_time() {
+        let (early, late) = (
+            RunId::new(Timestamp::from_millis(5), [0xff; 10]),
+            RunId::new(Timestamp::from_millis(6), [0; 10]),
+        );
+        assert!(early < late);
+        assert_eq!(early.as_str(), "00000000-0005-7fff-8fff-ffffffffffff");
+        assert_eq!(RunId::parse(early.as_str()), Ok(early));
     }
 
     #[test]

@@ -6,6 +6,8 @@
 pub mod api_key;
 pub mod backoff;
 pub mod bucket;
+pub mod chat;
+pub mod conversation;
 pub mod durable;
 pub mod event;
 pub mod ids;
@@ -14,7 +16,9 @@ pub mod note;
 pub mod payload;
 pub mod policy;
 pub mod principal;
+pub mod run;
 pub mod snapshot;
+pub mod state;
 pub mod task;
 pub mod text;
 pub mod thread;
@@ -22,6 +26,7 @@ pub mod time;
 pub mod token;
 
 pub use api_key::{ApiKey, KeyDigest};
+pub use conversation::Conversation;
 pub use durable::{Due, Durable, Expect, Generation, Lane, Lease, Owner, Verdict};
 pub use event::Event;
 pub use ids::{
@@ -32,6 +37,7 @@ pub use note::Note;
 pub use payload::Payload;
 pub use policy::Policy;
 pub use principal::{Principal, Role, Scope};
+pub use run::{Run, RunKey, RunSpec};
 pub use snapshot::{Snapshot, Status};
 pub use task::{Task, TaskSpec};
 pub use thread::Thread;
