@@ -3,6 +3,7 @@
 mod allowances;
 mod audit_log;
 mod beacon;
+mod blobs;
 mod caller;
 mod catalog_store;
 mod clock;
@@ -14,10 +15,12 @@ mod error;
 mod event_log;
 mod key_store;
 mod mcp_client;
+mod model;
 mod note_store;
 mod peer_store;
 mod random;
 mod run_launcher;
+mod run_store;
 mod seal_keys;
 mod task_store;
 mod thread_store;
@@ -30,6 +33,7 @@ mod wrapped_keys;
 pub use allowances::{Allowances, Swapped};
 pub use audit_log::{AUDIT_KEPT, AuditLog, AuditRecord, Outcome};
 pub use beacon::{Awake, Background, Beacon, Beacons, Raised};
+pub use blobs::{BlobError, Blobs};
 pub use caller::{Caller, Relayed, RequestSecrets, ServerError};
 pub use catalog_store::{CatalogStore, LISTING_KEPT, StoredListing};
 pub use clock::Clock;
@@ -47,10 +51,16 @@ pub use mcp_client::{
     CallError, CallFault, Judged, LeftOut, Listing, MAX_LEFT_OUT, McpClient, RawTool, TaskMethod,
     TaskProtocol, TaskReply, TaskRequest, ToolCall,
 };
+pub use model::{
+    Dialect, ModelCall, ModelEntry, ModelError, ModelFault, Models, Piece, ToolDefinition,
+};
 pub use note_store::{NoteKey, NoteStore};
 pub use peer_store::{Era, PeerStore};
 pub use random::Random;
 pub use run_launcher::{Launch, LaunchError, LookUpError, RunLauncher, RunStatus, ToldEvent};
+pub use run_store::{
+    Applied, ConversationKept, FRAMES_KEPT, Record, RecordQuery, RunStore, ToldPage,
+};
 pub use seal_keys::{SealKeyError, SealKeys};
 pub use task_store::{Committed, TaskStore};
 pub use thread_store::{Erased, ThreadStore};

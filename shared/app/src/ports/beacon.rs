@@ -17,17 +17,20 @@ pub enum Background {
     Poller,
     /// The notifier.
     Notifier,
+    /// The agent.
+    Agent,
 }
 
 impl Background {
     /// Each of them.
-    pub const ALL: [Self; 2] = [Self::Poller, Self::Notifier];
+    pub const ALL: [Self; 3] = [Self::Poller, Self::Notifier, Self::Agent];
 
     /// Its name in stored keys and logs.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Poller => "task-poller",
             Self::Notifier => "notifier",
+            Self::Agent => "agent",
         }
     }
 }

@@ -1,7 +1,7 @@
 //! What is due: hints from a sparse, sharded index that may be seconds old. The truth is the row, asked by the claim.
 
 use async_trait::async_trait;
-use pudu_domain::{Lane, ServerTag, TaskKey, ThreadKey, Timestamp};
+use pudu_domain::{Lane, RunKey, ServerTag, TaskKey, ThreadKey, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use super::{NoteKey, StoreError};
@@ -14,7 +14,13 @@ pub const SHARDS: u8 = 16;
 pub const fn shards(lane: Lane) -> u8 {
     match lane {
         Lane::Delete => 1,
-        Lane::Poll | Lane::Cancel | Lane::Intent | Lane::Notify | Lane::Dead | Lane::Corrupt => SHARDS,
+        Lane::Poll
+        | Lane::Cancel
+        | Lane::Intent
+        | Lane::Notify
+        | Lane::Run
+        | Lane::Dead
+        | Lane::Corrupt => SHARDS,
     }
 }
 
@@ -28,6 +34,8 @@ pub enum ItemKey {
     Note(NoteKey),
     /// A thread that is being deleted.
     Thread(ThreadKey),
+    /// A run.
+    Run(RunKey),
 }
 
 /// One row of the index.

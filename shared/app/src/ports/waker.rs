@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use pudu_domain::thread::Thread;
-use pudu_domain::{Lane, ServerTag, Task, TaskKey, Timestamp};
+use pudu_domain::{Lane, Run, ServerTag, Task, TaskKey, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use super::{Background, ItemKey, NoteKey};
@@ -59,10 +59,17 @@ impl Wake {
         Self { lane: Lane::Notify, item, server: None, due_at: at }
     }
 
+    /// For a run, as its row says; none when it waits for nobody.
+    pub fn of_run(run: &Run) -> Option<Self> {
+        let due = run.durable.due?;
+        Some(Self { lane: due.lane, item: ItemKey::Run(run.key.clone()), server: None, due_at: due.at })
+    }
+
     /// Who works on it; none for a lane that waits for an operator.
     pub const fn function(&self) -> Option<Background> {
         match self.lane {
             Lane::Notify => Some(Background::Notifier),
+            Lane::Run => Some(Background::Agent),
             Lane::Dead | Lane::Corrupt => None,
             _ => Some(Background::Poller),
         }

@@ -44,7 +44,11 @@ pub trait Work: Send + Sync + 'static {
 
     /// Whose beacon says that it is at work.
     fn function(&self) -> Background {
-        if self.lanes().contains(&Lane::Notify) { Background::Notifier } else { Background::Poller }
+        match self.lanes().first() {
+            Some(Lane::Notify) => Background::Notifier,
+            Some(Lane::Run) => Background::Agent,
+            _ => Background::Poller,
+        }
     }
 }
 

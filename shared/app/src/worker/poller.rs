@@ -101,7 +101,7 @@ impl Work for Poller {
         let key = match key {
             ItemKey::Task(key) => key,
             ItemKey::Thread(key) => return self.deletion.run(key, deadline).await,
-            ItemKey::Note(_) => return Ran::Refused,
+            ItemKey::Note(_) | ItemKey::Run(_) => return Ran::Refused,
         };
         match self.work(lane, key, deadline).await {
             Ok(ran) => ran,
