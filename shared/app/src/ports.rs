@@ -51,16 +51,12 @@ pub use mcp_client::{
     CallError, CallFault, Judged, LeftOut, Listing, MAX_LEFT_OUT, McpClient, RawTool, TaskMethod,
     TaskProtocol, TaskReply, TaskRequest, ToolCall,
 };
-pub use model::{
-    Dialect, ModelCall, ModelEntry, ModelError, ModelFault, Models, Piece, ToolDefinition,
-};
+pub use model::{Dialect, ModelCall, ModelEntry, ModelError, ModelFault, Models, Piece, ToolDefinition};
 pub use note_store::{NoteKey, NoteStore};
 pub use peer_store::{Era, PeerStore};
 pub use random::Random;
 pub use run_launcher::{Launch, LaunchError, LookUpError, RunLauncher, RunStatus, ToldEvent};
-pub use run_store::{
-    Applied, ConversationKept, FRAMES_KEPT, Record, RecordQuery, RunStore, ToldPage,
-};
+pub use run_store::{Applied, ConversationKept, FRAMES_KEPT, Record, RecordQuery, RunStore, ToldPage};
 pub use seal_keys::{SealKeyError, SealKeys};
 pub use task_store::{Committed, TaskStore};
 pub use thread_store::{Erased, ThreadStore};

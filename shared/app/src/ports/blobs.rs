@@ -18,14 +18,15 @@ pub struct BlobError {
 #[async_trait]
 pub trait Blobs: Send + Sync {
     /// Keeps `bytes` under `digest`, which is theirs.
-    async fn put(&self, thread: &pudu_domain::ThreadKey, digest: &str, bytes: Vec<u8>) -> Result<(), BlobError>;
-
-    /// What is kept under `digest`; none if nothing is.
-    async fn get(
+    async fn put(
         &self,
         thread: &pudu_domain::ThreadKey,
         digest: &str,
-    ) -> Result<Option<Vec<u8>>, BlobError>;
+        bytes: Vec<u8>,
+    ) -> Result<(), BlobError>;
+
+    /// What is kept under `digest`; none if nothing is.
+    async fn get(&self, thread: &pudu_domain::ThreadKey, digest: &str) -> Result<Option<Vec<u8>>, BlobError>;
 
     /// Removes every blob of a thread that is being deleted.
     async fn remove_all(&self, thread: &pudu_domain::ThreadKey) -> Result<(), BlobError>;

@@ -14,13 +14,9 @@ pub const SHARDS: u8 = 16;
 pub const fn shards(lane: Lane) -> u8 {
     match lane {
         Lane::Delete => 1,
-        Lane::Poll
-        | Lane::Cancel
-        | Lane::Intent
-        | Lane::Notify
-        | Lane::Run
-        | Lane::Dead
-        | Lane::Corrupt => SHARDS,
+        Lane::Poll | Lane::Cancel | Lane::Intent | Lane::Notify | Lane::Run | Lane::Dead | Lane::Corrupt => {
+            SHARDS
+        }
     }
 }
 

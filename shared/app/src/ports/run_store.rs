@@ -99,7 +99,11 @@ pub trait RunStore: Send + Sync {
 
     /// Writes a conversation alone, and with it a checkpoint of the chain that it then points at. A conversation that is new
     /// makes its thread.
-    async fn keep(&self, kept: &Kept, checkpoint: Option<&Checkpoint>) -> Result<ConversationKept, StoreError>;
+    async fn keep(
+        &self,
+        kept: &Kept,
+        checkpoint: Option<&Checkpoint>,
+    ) -> Result<ConversationKept, StoreError>;
 
     /// The checkpoints of a run from the last whole state up to `number`, in order: replaying them gives the state then.
     async fn checkpoints(&self, run: &RunKey, number: u32) -> Result<Vec<Checkpoint>, StoreError>;

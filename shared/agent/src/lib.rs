@@ -1,0 +1,9 @@
+//! The agent: what happens in one step of a run (agent reference 1).
+//!
+//! A step is pure as far as it goes: middlewares and tools look at a [`turn::Turn`] and write into it, and whoever runs the
+//! step commits what was written, with what was told, in one transaction. Nothing here knows the table.
+
+pub mod middleware;
+pub mod options;
+pub mod tool;
+pub mod turn;

@@ -1,0 +1,70 @@
+//! What stands around a model call and around the tools: an ordered list, each entry in a file of its own.
+
+use async_trait::async_trait;
+use pudu_app::ports::ToolDefinition;
+use pudu_domain::chat::{Message, ToolCall};
+
+use crate::turn::Turn;
+
+/// What is sent to a model: made anew for each call from the state, and never stored.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Request {
+    /// Parts of the system's message, in order; joined with an empty line between them. The same for every call of a run, so
+    /// that a provider's cache finds them.
+    pub system: Vec<String>,
+    /// What was said.
+    pub messages: Vec<Message>,
+    /// What may be called.
+    pub tools: Vec<ToolDefinition>,
+}
+
+/// How a run goes on behind a model's answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Flow {
+    /// As the answer says: its calls are made, or the run ends.
+    Go,
+    /// The model is asked once more, and the answer's calls are not made.
+    Again,
+    /// The run ends here.
+    End,
+}
+
+/// A call of a model beside the conversation, for a summary or a title. Its tokens are counted as a middleware's.
+#[async_trait]
+pub trait Aside: Send + Sync {
+    /// Asks the run's model, or the one of that name, and returns the text of its answer; none if there is none, which is logged.
+    async fn ask(&self, turn: &mut Turn<'_>, model: Option<&str>, prompt: String) -> Option<String>;
+}
+
+/// One of them. Hooks that are not overridden do nothing. What it must remember from step to step is in the state
+/// ([`Turn::counters`]), never in itself.
+#[async_trait]
+pub trait Middleware: Send + Sync {
+    /// Its name, by which its counters are kept.
+    fn name(&self) -> &'static str;
+
+    /// Before the first step of a run: in order.
+    async fn before_run(&self, _turn: &mut Turn<'_>) {}
+
+    /// Before a model call; what it writes stays. In order.
+    async fn before_model(&self, _turn: &mut Turn<'_>, _aside: &dyn Aside) {}
+
+    /// What the model is sent, and no one else sees. In order.
+    fn shape(&self, _turn: &Turn<'_>, _request: &mut Request) {}
+
+    /// After a model's answer, before it is written. In reverse order, until one does not say [`Flow::Go`].
+    fn after_model(&self, _turn: &mut Turn<'_>, _answer: &mut Message) -> Flow {
+        Flow::Go
+    }
+
+    /// Before a tool is called; an answer means that it is not called. In order, until one answers.
+    fn before_tool(&self, _turn: &Turn<'_>, _call: &ToolCall) -> Option<Message> {
+        None
+    }
+
+    /// After a tool has answered, before that is written. In reverse order.
+    fn after_tool(&self, _turn: &mut Turn<'_>, _call: &ToolCall, _answer: &mut Message) {}
+
+    /// Behind the last step of a run that ended well or was cut short: in reverse order.
+    async fn after_run(&self, _turn: &mut Turn<'_>, _aside: &dyn Aside) {}
+}
