@@ -23,6 +23,7 @@ pub mod listings;
 pub mod oidc;
 pub mod ports;
 pub mod rates;
+pub mod run_secrets;
 mod schema;
 pub mod settle;
 pub mod tasks;

@@ -28,6 +28,10 @@ const KEY_NAME_CHARS: usize = 64;
 const KEY_USER_CHARS: usize = 64;
 /// Bytes of a digest that names a user's credential.
 const TAG_BYTES: usize = 8;
+/// Characters of its parent's id that a child's id begins with.
+const CHILD_HEAD: usize = 64;
+/// Bytes of the digest that the rest of it is.
+const CHILD_BYTES: usize = 12;
 /// Longest tag, so that a thread named after it is legal.
 const TAG_CHARS: usize = 32;
 
@@ -226,6 +230,16 @@ impl RunId {
     }
 }
 
+impl RunId {
+    /// The id of the child that `parent` began by that call: always the same, so that a child whose birth is repeated is not
+    /// begun twice, and its parent finds it by the call alone.
+    pub fn of_child(parent: &Self, call: &str) -> Self {
+        let digest = Sha256::new().chain_update(&parent.0).chain_update([0]).chain_update(call).finalize();
+        let head = parent.0.get(..CHILD_HEAD).unwrap_or(&parent.0);
+        Self(format!("{head}.{}", hex::encode(digest.iter().copied().take(CHILD_BYTES).collect::<Vec<_>>())))
+    }
+}
+
 impl TaskId {
     /// A new id, ordered by `at` (48 bits of milliseconds), then random.
     pub fn new(at: Timestamp, random: [u8; 10]) -> Self {
@@ -318,6 +332,15 @@ mod tests {
         for bad in ["", "a b", "a#b", "a/b", "ü", &"x".repeat(129)] {
             assert!(RunId::parse(bad).is_err(), "{bad:?}");
         }
+    }
+
+    #[test]
+    fn a_childs_id_follows_from_its_parent_and_its_call() {
+        let parent = RunId::parse("p".repeat(128)).unwrap();
+        let child = RunId::of_child(&parent, "call_1");
+        assert_eq!(child, RunId::of_child(&parent, "call_1"));
+        assert_ne!(child, RunId::of_child(&parent, "call_2"));
+        assert_eq!(RunId::parse(child.as_str()), Ok(child));
     }
 
     #[test]

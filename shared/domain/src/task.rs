@@ -116,10 +116,11 @@ pub struct Attention {
 }
 
 /// Who is told when the task needs attention; settled at submission.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Delivery {
     /// The event is appended to the thread.
+    #[default]
     Event,
     /// A run of the thread's agent is started with it. Only a task that an agent submitted has this.
     Run,

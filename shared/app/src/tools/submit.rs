@@ -4,7 +4,7 @@
 //! A task that the server took and we cannot track is cancelled there.
 
 use pudu_config::Server;
-use pudu_domain::task::{Command, Delivery, Intent, Refusal, Repeatable, State, intend};
+use pudu_domain::task::{Command, Intent, Refusal, Repeatable, State, intend};
 use pudu_domain::{Lease, RemoteTaskId, ServerName, Snapshot, Task, TaskKey, TaskName, TaskSpec, Timestamp};
 use serde_json::{Map, Value};
 use std::time::Duration;
@@ -85,7 +85,7 @@ impl Tools {
             identity: self.configs.identity(server).map_err(|error| unusable(error.to_string()))?,
             driver: speaks.to_owned(),
             driver_data: driver.data(by),
-            delivery: Delivery::Event,
+            delivery: terms.delivery,
             repeatable,
         };
         if terms.is_abandoned() {

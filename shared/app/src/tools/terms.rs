@@ -2,7 +2,7 @@
 
 use pudu_config::sha256_hex;
 use pudu_domain::IdempotencyKey;
-use pudu_domain::task::Repeatable;
+use pudu_domain::task::{Delivery, Repeatable};
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 
@@ -19,6 +19,8 @@ pub struct Terms {
     pub durable: bool,
     /// Whether the caller takes the result only, where the server would leave it the choice: it cannot follow a task.
     pub plain: bool,
+    /// Who is told when a task that it starts needs attention; an agent says its thread's agent.
+    pub delivery: Delivery,
 }
 
 impl Terms {
