@@ -10,6 +10,7 @@ pub const TOTAL_SUBAGENTS: u32 = 6;
 pub const RECURSION_LIMIT: u32 = 100;
 
 /// The options of a run.
+#[expect(clippy::struct_excessive_bools, reason = "they are the caller's switches, each on its own")]
 #[derive(Debug, Clone, PartialEq)]
 pub struct Options {
     /// Which model; none is the first one.

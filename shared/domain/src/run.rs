@@ -413,6 +413,7 @@ impl Run {
 
 impl RunKey {
     /// Another run of the same thread.
+    #[must_use]
     pub fn beside(&self, id: RunId) -> Self {
         Self { thread: self.thread.clone(), id }
     }

@@ -232,7 +232,7 @@ impl State {
             Write::Message(message) => self.say(*message),
             Write::RemoveMessage(id) => self.messages.retain(|message| message.id != id),
             Write::RemoveAllMessages => self.messages.clear(),
-            Write::Sandbox(None) => {}
+            Write::Sandbox(None) | Write::Todos(None) | Write::Goal(None) => {}
             Write::Sandbox(Some(sandbox)) => match &self.sandbox {
                 Some(old) if *old != sandbox => return Err(WriteError::OtherSandbox),
                 _ => self.sandbox = Some(sandbox),
@@ -246,7 +246,6 @@ impl State {
                     }
                 }
             }
-            Write::Todos(None) | Write::Goal(None) => {}
             Write::Todos(Some(todos)) => self.todos = Some(todos),
             Write::Goal(Some(goal)) => self.goal = Some(goal),
             Write::UploadedFiles(files) => self.uploaded_files = Some(files),

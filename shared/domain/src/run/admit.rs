@@ -76,13 +76,12 @@ pub fn admit(wanted: Admission, seen: &Seen<'_>, now: Timestamp) -> Result<Chang
     after.runs = after.runs.saturating_add(1);
     after.scope = spec.scope.clone();
     after.assistant = after.assistant.or_else(|| Some(spec.assistant.clone()));
-    let durable = match phase {
-        Phase::Queued => Durable::default(),
-        _ => {
-            after.active = Some(id.clone());
-            after.status = Status::Busy;
-            Durable::waiting(Due { lane: Lane::Run, at: now })
-        }
+    let durable = if phase == Phase::Queued {
+        Durable::default()
+    } else {
+        after.active = Some(id.clone());
+        after.status = Status::Busy;
+        Durable::waiting(Due { lane: Lane::Run, at: now })
     };
     let run = Run {
         key: RunKey { thread, id: id.clone() },

@@ -177,12 +177,12 @@ pub fn decide(
         Command::Finish { step, ending } => {
             change.run.run.durable = run.durable.committed(None);
             take(&mut change, step, seen, now);
-            finish(&mut change, ending, seen, now, policy)?;
+            finish(&mut change, &ending, seen, now, policy)?;
         }
         Command::Cancel(ending) => {
             change.run.expect = run.durable.unchanged();
             change.run.run.durable = run.durable.fenced(None);
-            finish(&mut change, ending, seen, now, policy)?;
+            finish(&mut change, &ending, seen, now, policy)?;
         }
         Command::Relay(notices) => {
             change.run.expect = run.durable.unchanged();
@@ -238,17 +238,17 @@ fn parent_of<'a>(run: &Run, seen: &Seen<'a>) -> Option<&'a Run> {
 /// The run of `change` ends, and whoever waits for that has his turn.
 fn finish(
     change: &mut Change,
-    ending: Ending,
+    ending: &Ending,
     seen: &Seen<'_>,
     now: Timestamp,
     policy: &Policy,
 ) -> Result<(), Rejected> {
     change.forget.push(change.run.run.key.id.clone());
     change.run.expires = Some(now + policy.retention);
-    let notices = close(&mut change.run.run, &ending, now);
+    let notices = close(&mut change.run.run, ending, now);
     tell(&mut change.run.run, notices, now, &mut change.told);
     match change.run.run.origin {
-        Origin::Lead => pass_on(change, &ending, seen, now),
+        Origin::Lead => pass_on(change, ending, seen, now),
         Origin::Child { .. } => {
             report(change, seen, now);
             Ok(())
