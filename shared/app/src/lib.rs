@@ -24,6 +24,7 @@ pub mod oidc;
 pub mod ports;
 pub mod rates;
 pub mod run_secrets;
+pub mod runs;
 mod schema;
 pub mod settle;
 pub mod tasks;

@@ -233,6 +233,8 @@ pub struct Checkpoint {
     pub at: Timestamp,
     /// What made it: `input`, `loop` or `update`.
     pub source: Source,
+    /// From where its chain goes on, of the first of one; what comes before any other is the one before it.
+    pub parent: Option<Head>,
     /// What it holds.
     pub body: Body,
 }

@@ -202,9 +202,12 @@ pub(super) const fn waiting(now: Timestamp) -> Due {
 fn take(change: &mut Change, step: Step, seen: &Seen<'_>, now: Timestamp) {
     let run = &mut change.run.run;
     if let Some(body) = step.body {
-        let source = if run.checkpoints == 0 { Source::Input } else { Source::Loop };
-        change.checkpoint =
-            Some(Checkpoint { run: run.key.clone(), number: run.checkpoints, at: now, source, body });
+        let is_first = run.checkpoints == 0;
+        let source = if is_first { Source::Input } else { Source::Loop };
+        let before = seen.conversation.filter(|_| is_first && run.origin == Origin::Lead);
+        let parent = before.and_then(|conversation| conversation.head.clone());
+        let (key, number) = (run.key.clone(), run.checkpoints);
+        change.checkpoint = Some(Checkpoint { run: key, number, at: now, source, parent, body });
         run.checkpoints = run.checkpoints.saturating_add(1);
         run.progressed = run.durable.generation;
     }

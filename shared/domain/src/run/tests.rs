@@ -288,6 +288,26 @@ fn a_child_of_a_parent_that_has_ended_reports_to_nobody() {
 }
 
 #[test]
+fn the_first_checkpoint_of_a_run_says_where_the_conversation_stood() {
+    let mut world = World::default();
+    let begin = |world: &mut World, name: &str| {
+        world.admit(name, Strategy::Reject).unwrap();
+        world.claim(name);
+        let run = world.run(name).clone();
+        let change = decide(&run, advance(), &world.seen(Some(&run)), NOW, &Policy::default()).unwrap();
+        let parent = change.checkpoint.clone().unwrap().parent;
+        world.keep(change);
+        parent
+    };
+    assert_eq!(begin(&mut world, "a"), None);
+    world.does("a", finish(Outcome::Success)).unwrap();
+    assert_eq!(begin(&mut world, "b"), Some(Head { run: id("a"), number: 1 }));
+    let run = world.run("b").clone();
+    let second = decide(&run, advance(), &world.seen(Some(&run)), NOW, &Policy::default()).unwrap();
+    assert_eq!(second.checkpoint.unwrap().parent, None, "it follows the one before");
+}
+
+#[test]
 fn a_wait_for_time_is_a_wait_for_nobody() {
     let mut world = World::default();
     world.admit("a", Strategy::Reject).unwrap();
