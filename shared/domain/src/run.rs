@@ -183,7 +183,7 @@ pub struct Run {
     pub updated_at: Timestamp,
 }
 
-/// Which subagent a child is.
+/// Which subagent a child is: what its type said when it began, so that no change of the config reaches into its work.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Subagent {
     /// Its type's name.
@@ -192,6 +192,14 @@ pub struct Subagent {
     pub description: String,
     /// Most turns.
     pub max_turns: u32,
+    /// Most tokens.
+    pub token_budget: u64,
+    /// Its part of the system's message.
+    pub instructions: String,
+    /// The tools that it has; none is all of its parent's.
+    pub tools: Option<Vec<String>>,
+    /// Of those, the tools that it does not have.
+    pub without: Vec<String>,
 }
 
 /// What was settled when a run was wanted; written once.
@@ -410,6 +418,14 @@ impl Run {
     /// How often it was claimed since it last got on, this claim included.
     pub const fn attempts(&self) -> u64 {
         self.durable.generation.number().saturating_sub(self.progressed.number())
+    }
+}
+
+impl Subagent {
+    /// Whether it has the tool of that visible name, if its parent has it.
+    pub fn has(&self, tool: &str) -> bool {
+        let named = self.tools.as_ref().is_none_or(|tools| tools.iter().any(|name| name == tool));
+        named && !self.without.iter().any(|name| name == tool)
     }
 }
 

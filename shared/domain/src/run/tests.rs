@@ -238,7 +238,15 @@ fn parked(world: &mut World) {
         run: id(name),
         call: format!("call-{name}"),
         spec: RunSpec {
-            subagent: Some(Subagent { name: "bash".into(), description: "look".into(), max_turns: 60 }),
+            subagent: Some(Subagent {
+                name: "bash".into(),
+                description: "look".into(),
+                max_turns: 60,
+                token_budget: 1000,
+                instructions: "Run commands.".into(),
+                tools: Some(vec!["bash".into()]),
+                without: vec!["task".into()],
+            }),
             ..spec(Strategy::Reject)
         },
         until: NOW,
@@ -376,4 +384,21 @@ fn a_spec_reads_back_with_its_scope() {
         let stored = serde_json::to_string(&spec).unwrap();
         assert_eq!(serde_json::from_str::<RunSpec>(&stored).unwrap(), spec);
     }
+}
+
+#[test]
+fn a_subagent_has_what_it_is_allowed_and_not_denied() {
+    let named = |tools: &[&str]| tools.iter().map(|&name| name.to_owned()).collect::<Vec<_>>();
+    let mut subagent = Subagent {
+        name: "a".into(),
+        description: String::new(),
+        max_turns: 1,
+        token_budget: 1,
+        instructions: String::new(),
+        tools: None,
+        without: named(&["task"]),
+    };
+    assert!(subagent.has("ls") && !subagent.has("task"));
+    subagent.tools = Some(named(&["ls", "task"]));
+    assert!(subagent.has("ls") && !subagent.has("task") && !subagent.has("bash"));
 }
