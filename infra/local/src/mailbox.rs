@@ -24,6 +24,7 @@ pub struct Mailbox {
 pub struct LocalWaker {
     poller: Mailbox,
     notifier: Mailbox,
+    agent: Mailbox,
 }
 
 impl Default for Mailbox {
@@ -50,6 +51,7 @@ impl LocalWaker {
         match function {
             Background::Poller => &self.poller,
             Background::Notifier => &self.notifier,
+            Background::Agent => &self.agent,
         }
     }
 }

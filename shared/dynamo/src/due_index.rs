@@ -68,7 +68,12 @@ fn hint(row: &Row) -> Result<Hint, StoreError> {
         Key::Task(key) => ItemKey::Task(key),
         Key::Note(key) => ItemKey::Note(key),
         Key::Thread(key) => ItemKey::Thread(key),
-        _ => return Err(reader.corrupt(attr::SK, "is neither a task nor a notification nor a thread")),
+        Key::Run(key) => ItemKey::Run(key),
+        _ => {
+            return Err(
+                reader.corrupt(attr::SK, "is neither a task nor a notification nor a thread nor a run")
+            );
+        }
     };
     let server = reader.text_maybe(attr::SERVER)?.map(|tag| ServerTag::stored(tag.to_owned()));
     Ok(Hint { key, server, due_at: reader.time(attr::DUE_AT)? })

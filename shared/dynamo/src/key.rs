@@ -6,10 +6,12 @@
 
 use pudu_app::ports::{Background, NoteKey, SHARDS, TokenKey};
 use pudu_domain::{
-    KeyId, Lane, RemoteTaskId, ServerName, ServerTag, TaskId, TaskKey, ThreadId, ThreadKey, UserId, key_part,
+    KeyId, Lane, RemoteTaskId, RunId, RunKey, ServerName, ServerTag, TaskId, TaskKey, ThreadKey, Timestamp,
+    UserId, key_part,
 };
 use sha2::{Digest, Sha256};
 
+mod parse;
 #[cfg(test)]
 mod tests;
 
@@ -19,6 +21,10 @@ pub const TASKS: &str = "task#";
 pub const EVENTS: &str = "event#";
 /// The beginning of the sort keys of a thread's notifications.
 pub const NOTES: &str = "note#";
+/// The beginning of the sort keys of a thread's runs, hot rows and specs.
+pub const RUNS: &str = "run#";
+/// The beginning of the sort keys of a thread's records.
+pub const RECORDS: &str = "rec#";
 /// The partition of API keys.
 pub const API_KEYS: &str = "keys";
 /// The partition of the records of changes.
@@ -71,6 +77,41 @@ pub enum Key {
         thread: ThreadKey,
         /// SHA-256 of the key, in hex: callers put anything into it.
         digest: String,
+    },
+    /// The hot row of a run: `thread#<user>#<thread>`, `run#<id>`. Ids are ordered by time.
+    Run(RunKey),
+    /// What was settled when it was wanted: same pk, `run#<id>#spec`. It sorts next to the hot row.
+    RunSpec(RunKey),
+    /// The sealed secrets of its caller: same pk, `secret#<run>`.
+    Secret(RunKey),
+    /// A checkpoint: same pk, `ckpt#<run>#<number, 8 digits>`.
+    Checkpoint(RunKey, u32),
+    /// The frames of its stream that one write brought: same pk, `frame#<run>#<number of the first, 10 digits>`.
+    Frames(RunKey, u64),
+    /// A record of the thread's history: same pk, `rec#<ordinal of its run, 8 digits>#<number, 10 digits>`.
+    Record {
+        /// In which thread.
+        thread: ThreadKey,
+        /// Which of its runs, from 1.
+        ordinal: u32,
+        /// Which of the things that the run told.
+        seq: u64,
+    },
+    /// The agent's side of the thread: same pk, `conversation`.
+    Conversation(ThreadKey),
+    /// Which run a caller's key stands for: `runkey#<user>#<sha256 of the key>`, `-`.
+    RunKeyed {
+        /// Whose.
+        user: UserId,
+        /// SHA-256 of the key, in hex.
+        digest: String,
+    },
+    /// That a user has a conversation: `threads#<user>`, `<when it was made, 16 digits>#<thread>`.
+    Listed {
+        /// Which thread.
+        thread: ThreadKey,
+        /// When its conversation was made.
+        made: Timestamp,
     },
     /// Which config revision is current: `config`, `current`.
     Pointer,
@@ -168,7 +209,16 @@ impl Key {
             | Self::Answer(key)
             | Self::Notified(key) => thread_pk(&key.thread),
             Self::Note(key) | Self::Body(key) | Self::Event(key) => thread_pk(&key.task.thread),
-            Self::Thread(key) => thread_pk(key),
+            Self::Run(key)
+            | Self::RunSpec(key)
+            | Self::Secret(key)
+            | Self::Checkpoint(key, _)
+            | Self::Frames(key, _) => thread_pk(&key.thread),
+            Self::Thread(key) | Self::Conversation(key) | Self::Record { thread: key, .. } => thread_pk(key),
+            Self::RunKeyed { user, digest } => {
+                format!("runkey#{}#{}", key_part::encode(user.as_str()), key_part::encode(digest))
+            }
+            Self::Listed { thread, .. } => listed_pk(&thread.user),
             Self::Handle { user, server, identity, digest } => {
                 format!("remote#{}#{}#{identity}#{digest}", key_part::encode(user.as_str()), server.as_str())
             }
@@ -204,7 +254,18 @@ impl Key {
             Self::Event(key) => format!("{EVENTS}{}#{:010}", id(&key.task.id), key.version),
             Self::Notified(key) => format!("notified#{}", id(&key.id)),
             Self::Thread(_) => "thread".to_owned(),
+            Self::Run(key) => format!("{RUNS}{}", run_id(&key.id)),
+            Self::RunSpec(key) => format!("{RUNS}{}#spec", run_id(&key.id)),
+            Self::Secret(key) => format!("secret#{}", run_id(&key.id)),
+            Self::Checkpoint(key, number) => format!("ckpt#{}#{number:08}", run_id(&key.id)),
+            Self::Frames(key, first) => format!("frame#{}#{first:010}", run_id(&key.id)),
+            Self::Record { ordinal, seq, .. } => format!("{RECORDS}{ordinal:08}#{seq:010}"),
+            Self::Conversation(_) => "conversation".to_owned(),
+            Self::Listed { thread, made } => {
+                format!("{:016}#{}", made.as_millis(), key_part::encode(thread.thread.as_str()))
+            }
             Self::Handle { .. }
+            | Self::RunKeyed { .. }
             | Self::Idempotency { .. }
             | Self::Bucket(_)
             | Self::Peer(_)
@@ -221,98 +282,6 @@ impl Key {
             Self::Catalogue { digest, .. } => digest.clone(),
             Self::CataloguePart { digest, content, part, .. } => format!("{digest}#{content}#{part:04}"),
         }
-    }
-
-    /// The key that is stored as `pk` and `sk`; none if it is not one of ours. Only the spelling that [`Key::pk`] and
-    /// [`Key::sk`] give is accepted, so that two spellings never count as one row.
-    pub fn parse(pk: &str, sk: &str) -> Option<Self> {
-        let parts: Vec<&str> = pk.split('#').collect();
-        let key = match parts.as_slice() {
-            ["thread", user, thread] => {
-                let user = UserId::parse(key_part::decode(user)?).ok()?;
-                let thread = ThreadId::parse(key_part::decode(thread)?).ok()?;
-                Self::parse_in_thread(ThreadKey { user, thread }, sk)?
-            }
-            ["remote", user, server, identity, digest] => Self::Handle {
-                user: UserId::parse(key_part::decode(user)?).ok()?,
-                server: ServerTag::stored((*server).to_owned()),
-                identity: (*identity).to_owned(),
-                digest: (*digest).to_owned(),
-            },
-            ["idem", user, thread, digest] => Self::Idempotency {
-                thread: ThreadKey {
-                    user: UserId::parse(key_part::decode(user)?).ok()?,
-                    thread: ThreadId::parse(key_part::decode(thread)?).ok()?,
-                },
-                digest: key_part::decode(digest)?,
-            },
-            ["rate", user] => Self::Bucket(UserId::parse(key_part::decode(user)?).ok()?),
-            ["peer", digest] => Self::Peer(key_part::decode(digest)?),
-            ["token", "server", server, identity] => Self::Token {
-                server: ServerTag::stored((*server).to_owned()),
-                identity: (*identity).to_owned(),
-            },
-            ["meta"] => Self::parse_in_meta(sk)?,
-            [AUDIT] => Self::Audit(key_part::decode(sk)?),
-            [API_KEYS] => Self::ApiKey(KeyId::parse(sk.strip_prefix("key#")?).ok()?),
-            ["config"] => Self::parse_in_config(sk)?,
-            ["catalog", server] => Self::parse_in_catalogue(ServerTag::stored((*server).to_owned()), sk)?,
-            _ => return None,
-        };
-        (key.pk() == pk && key.sk() == sk).then_some(key)
-    }
-
-    fn parse_in_thread(thread: ThreadKey, sk: &str) -> Option<Self> {
-        let parts: Vec<&str> = sk.split('#').collect();
-        if let ["thread"] = parts.as_slice() {
-            return Some(Self::Thread(thread));
-        }
-        let task = TaskKey { thread, id: TaskId::parse(key_part::decode(parts.get(1)?)?).ok()? };
-        Some(match parts.as_slice() {
-            ["task", _] => Self::Task(task),
-            ["task", _, "spec"] => Self::Spec(task),
-            ["result", _] => Self::Payload(task),
-            ["answer", _] => Self::Answer(task),
-            ["notified", _] => Self::Notified(task),
-            ["note", _, version] => Self::Note(NoteKey { task, version: version.parse().ok()? }),
-            ["body", _, version] => Self::Body(NoteKey { task, version: version.parse().ok()? }),
-            ["event", _, version] => Self::Event(NoteKey { task, version: version.parse().ok()? }),
-            _ => return None,
-        })
-    }
-
-    fn parse_in_catalogue(server: ServerTag, sk: &str) -> Option<Self> {
-        let parts: Vec<&str> = sk.split('#').collect();
-        Some(match parts.as_slice() {
-            [digest] => Self::Catalogue { server, digest: (*digest).to_owned() },
-            [digest, content, part] => Self::CataloguePart {
-                server,
-                digest: (*digest).to_owned(),
-                content: (*content).to_owned(),
-                part: part.parse().ok()?,
-            },
-            _ => return None,
-        })
-    }
-
-    fn parse_in_meta(sk: &str) -> Option<Self> {
-        let name = sk.strip_prefix("beacon#")?;
-        Background::ALL.into_iter().find(|function| function.as_str() == name).map(Self::Beacon)
-    }
-
-    fn parse_in_config(sk: &str) -> Option<Self> {
-        let parts: Vec<&str> = sk.split('#').collect();
-        Some(match parts.as_slice() {
-            ["current"] => Self::Pointer,
-            ["seal"] => Self::WrappedKey,
-            ["rev", number] => Self::Revision(number.parse().ok()?),
-            ["rev", number, digest, part] => Self::RevisionPart {
-                number: number.parse().ok()?,
-                digest: key_part::decode(digest)?,
-                part: part.parse().ok()?,
-            },
-            _ => return None,
-        })
     }
 }
 
@@ -339,6 +308,16 @@ pub fn shard_of(id: &TaskId) -> u8 {
     Sha256::digest(id.as_str()).first().copied().unwrap_or_default() % SHARDS
 }
 
+/// The shard of a run, as [`shard_of`] says.
+pub fn shard_of_run(id: &RunId) -> u8 {
+    Sha256::digest(id.as_str()).first().copied().unwrap_or_default() % SHARDS
+}
+
+/// The partition of everything that lists a user's conversations.
+pub fn listed_pk(user: &UserId) -> String {
+    format!("threads#{}", key_part::encode(user.as_str()))
+}
+
 /// The partition of the due index for one lane's shard, for example `poll#07`.
 pub fn due_pk(lane: Lane, shard: u8) -> String {
     format!("{}#{shard:02}", lane.as_str())
@@ -353,5 +332,9 @@ pub fn parse_due_pk(text: &str) -> Option<(Lane, u8)> {
 }
 
 fn id(id: &TaskId) -> String {
+    key_part::encode(id.as_str())
+}
+
+fn run_id(id: &RunId) -> String {
     key_part::encode(id.as_str())
 }

@@ -17,7 +17,7 @@ use pudu_domain::text::Snippet;
 use pudu_domain::token::{Access, Rejections, Sealed, Trouble};
 use pudu_domain::{
     CredentialTag, Due, Durable, Event, Generation, KeyDigest, KeyId, KeyName, Lane, Lease, Note, Owner,
-    Payload, RemoteTaskId, Role, RunId, Scope, ServerName, ServerTag, Status, Task, TaskId, TaskKey,
+    Payload, RemoteTaskId, Role, RunId, RunKey, Scope, ServerName, ServerTag, Status, Task, TaskId, TaskKey,
     TaskName, TaskSpec, Thread, ThreadId, ThreadKey, Timestamp, Token, UserId,
 };
 use pudu_domain::{note, thread};
@@ -90,6 +90,14 @@ pub(crate) fn token() -> impl Strategy<Value = Token> {
     )
 }
 
+pub(crate) fn run_id() -> impl Strategy<Value = RunId> {
+    (any::<u64>(), any::<[u8; 10]>()).prop_map(|(at, random)| RunId::new(Timestamp::from_millis(at), random))
+}
+
+pub(crate) fn run_key() -> impl Strategy<Value = RunKey> {
+    (thread_key(), run_id()).prop_map(|(thread, id)| RunKey { thread, id })
+}
+
 pub(crate) fn key() -> impl Strategy<Value = Key> {
     let handle = (thread_key(), server_name(), "\\PC{0,200}", "\\PC{0,100}x");
     prop_oneof![
@@ -106,6 +114,19 @@ pub(crate) fn key() -> impl Strategy<Value = Key> {
             Key::handle(&thread.user, &server, &identity, &RemoteTaskId::parse(remote).unwrap())
         }),
         (thread_key(), "[0-9a-f]{64}").prop_map(|(thread, digest)| Key::Idempotency { thread, digest }),
+        run_key().prop_map(Key::Run),
+        run_key().prop_map(Key::RunSpec),
+        run_key().prop_map(Key::Secret),
+        (run_key(), any::<u32>()).prop_map(|(run, number)| Key::Checkpoint(run, number)),
+        (run_key(), any::<u64>()).prop_map(|(run, first)| Key::Frames(run, first)),
+        (thread_key(), any::<u32>(), any::<u64>()).prop_map(|(thread, ordinal, seq)| Key::Record {
+            thread,
+            ordinal,
+            seq
+        }),
+        thread_key().prop_map(Key::Conversation),
+        (user(), "[0-9a-f]{64}").prop_map(|(user, digest)| Key::RunKeyed { user, digest }),
+        (thread_key(), time()).prop_map(|(thread, made)| Key::Listed { thread, made }),
         "[0-9a-f]{64}".prop_map(Key::Peer),
         "[0-9a-f]{32}".prop_map(Key::Audit),
         "[0-9a-z]{12}".prop_map(|id| Key::ApiKey(KeyId::parse(id).unwrap())),

@@ -45,9 +45,11 @@ pub const STREAM_SECONDS: &str = "PUDU_STREAM_SECONDS";
 pub const POLLER_FUNCTION: &str = "PUDU_POLLER_FUNCTION";
 /// The notifier, as the platform invokes it. Unset: it is left to its schedule.
 pub const NOTIFIER_FUNCTION: &str = "PUDU_NOTIFIER_FUNCTION";
+/// The agent, as the platform invokes it. Unset: it is left to its schedule.
+pub const AGENT_FUNCTION: &str = "PUDU_AGENT_FUNCTION";
 
 /// Every name of ours that a function reads.
-pub const NAMES: [&str; 35] = [
+pub const NAMES: [&str; 36] = [
     TABLE,
     LOG,
     SEAL_KMS_KEY,
@@ -60,6 +62,7 @@ pub const NAMES: [&str; 35] = [
     STREAM_SECONDS,
     POLLER_FUNCTION,
     NOTIFIER_FUNCTION,
+    AGENT_FUNCTION,
     LEASE_SECONDS,
     POLL_INTERVAL_SECONDS,
     INPUT_REQUIRED_SECONDS,
@@ -134,6 +137,8 @@ pub struct Settings {
     pub poller_function: Option<String>,
     /// The notifier, if this function wakes it.
     pub notifier_function: Option<String>,
+    /// The agent, if this function wakes it.
+    pub agent_function: Option<String>,
     /// Where `$VAR` is read; none when it is not read at all.
     pub parameters: Option<ParameterPrefix>,
     /// Private networks that are open, as they were written; whoever makes the egress rule reads them.
@@ -177,6 +182,7 @@ impl Settings {
             numbers: Numbers::read(source, &Limits::default())?,
             poller_function: source.get(POLLER_FUNCTION),
             notifier_function: source.get(NOTIFIER_FUNCTION),
+            agent_function: source.get(AGENT_FUNCTION),
             parameters: parameters(source)?,
             egress_allow: source.get(EGRESS_ALLOW).unwrap_or_default(),
             runtime_api: source.get(RUNTIME_API),

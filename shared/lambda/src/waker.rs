@@ -16,13 +16,16 @@ pub struct LambdaWaker {
     client: Client,
     poller: Option<String>,
     notifier: Option<String>,
+    agent: Option<String>,
 }
 
 impl LambdaWaker {
     /// A waker of the functions that `settings` names; none when they name none.
     pub fn from_settings(settings: &Settings, aws: &SdkConfig) -> Option<Self> {
         let (poller, notifier) = (settings.poller_function.clone(), settings.notifier_function.clone());
-        (poller.is_some() || notifier.is_some()).then(|| Self { client: Client::new(aws), poller, notifier })
+        let agent = settings.agent_function.clone();
+        let any = poller.is_some() || notifier.is_some() || agent.is_some();
+        any.then(|| Self { client: Client::new(aws), poller, notifier, agent })
     }
 }
 
@@ -32,6 +35,7 @@ impl Waker for LambdaWaker {
         let name = match function {
             Background::Poller => &self.poller,
             Background::Notifier => &self.notifier,
+            Background::Agent => &self.agent,
         };
         let Some(name) = name else { return Ok(()) };
         let failed = |source: Box<dyn std::error::Error + Send + Sync>| WakeError {

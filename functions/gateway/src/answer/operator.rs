@@ -1,7 +1,7 @@
 //! What waits for an operator: dead letters, and the addresses of rows that do not decode.
 
 use pudu_app::ports::{Hint, ItemKey};
-use pudu_domain::{Note, TaskId, ThreadId, UserId};
+use pudu_domain::{Note, RunId, TaskId, ThreadId, UserId};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -50,6 +50,7 @@ pub(crate) enum RowKind {
     Thread,
     Task,
     Notification,
+    Run,
 }
 
 /// Where a row is that does not decode, and since when it is aside.
@@ -60,25 +61,33 @@ pub(crate) struct CorruptRow {
     user: UserId,
     #[schema(value_type = String)]
     thread: ThreadId,
-    /// Null for a thread's row.
+    /// Null for a row of a thread or a run.
     #[schema(value_type = Option<String>)]
     task_id: Option<TaskId>,
     /// Only of a notification.
     version: Option<u32>,
+    /// Only of a run.
+    #[schema(value_type = Option<String>)]
+    run_id: Option<RunId>,
     #[schema(format = DateTime)]
     aside_since: String,
 }
 
 impl From<Hint> for CorruptRow {
     fn from(hint: Hint) -> Self {
+        let mut run_id = None;
         let (kind, thread, task_id, version) = match hint.key {
             ItemKey::Thread(thread) => (RowKind::Thread, thread, None, None),
+            ItemKey::Run(run) => {
+                run_id = Some(run.id);
+                (RowKind::Run, run.thread, None, None)
+            }
             ItemKey::Task(task) => (RowKind::Task, task.thread, Some(task.id), None),
             ItemKey::Note(note) => {
                 (RowKind::Notification, note.task.thread, Some(note.task.id), Some(note.version))
             }
         };
         let aside_since = moment(hint.due_at);
-        Self { kind, user: thread.user, thread: thread.thread, task_id, version, aside_since }
+        Self { kind, user: thread.user, thread: thread.thread, task_id, version, run_id, aside_since }
     }
 }

@@ -224,8 +224,12 @@ fn take(change: &mut Change, step: Step, seen: &Seen<'_>, now: Timestamp) {
     }
 }
 
-/// Numbers what a run tells.
-fn tell(run: &mut Run, notices: Vec<Notice>, now: Timestamp, told: &mut Vec<Told>) {
+/// Numbers what a run tells. A child has no place of its own in the thread's history: what belongs there it tells in its parent's
+/// name, and its own records, which would stand under the ordinal and the numbers of its parent, are left out.
+fn tell(run: &mut Run, mut notices: Vec<Notice>, now: Timestamp, told: &mut Vec<Told>) {
+    if matches!(run.origin, Origin::Child { .. }) {
+        notices.retain(|notice| !matches!(notice, Notice::Record { .. }));
+    }
     for notice in notices {
         run.told = run.told.saturating_add(1);
         told.push(Told { run: run.key.clone(), ordinal: run.ordinal, seq: run.told, at: now, notice });

@@ -282,6 +282,25 @@ fn a_parent_is_parked_until_its_last_child_has_ended() {
 }
 
 #[test]
+fn a_child_has_no_records_but_those_that_it_tells_in_its_parents_name() {
+    let mut world = World::default();
+    parked(&mut world);
+    world.claim("c1");
+    let record = || Notice::Record {
+        event_type: "llm.ai.response".to_owned(),
+        category: "message".to_owned(),
+        content: json!({}),
+        metadata: json!({}),
+    };
+    let (parent, before) = (id("a"), world.told.len());
+    let step = Step { notices: vec![record()], to_parent: vec![record()], ..step() };
+    world.does("c1", Command::Finish { step, ending: Ending::new(Outcome::Success, None) }).unwrap();
+    let records = world.told[before..].iter().filter(|told| matches!(told.notice, Notice::Record { .. }));
+    let whose: Vec<(&RunId, u64)> = records.map(|told| (&told.run.id, told.seq)).collect();
+    assert_eq!(whose, [(&parent, world.run("a").told)]);
+}
+
+#[test]
 fn a_child_of_a_parent_that_has_ended_reports_to_nobody() {
     let mut world = World::default();
     parked(&mut world);

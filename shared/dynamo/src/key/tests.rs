@@ -1,4 +1,5 @@
 use proptest::prelude::*;
+use pudu_domain::ThreadId;
 
 use super::*;
 use crate::strategies::{key, task_id};
@@ -21,6 +22,8 @@ fn the_keys_are_those_of_the_table_in_the_design() {
     let handle = Key::handle(&thread().user, &ServerName::parse("a b").unwrap(), "http x", &remote);
     let sha = "454349e422f05297191ead13e21d3db520e5abef52055e4964b82fb213f593a1";
     let digest = "d".repeat(64);
+    let uuid = "00000000-0005-7fff-8fff-ffffffffffff";
+    let run = RunKey { thread: thread(), id: RunId::parse(uuid).unwrap() };
     let cases = [
         (Key::Task(task.clone()), pk.to_owned(), format!("task#{id}")),
         (Key::Spec(task.clone()), pk.to_owned(), format!("task#{id}#spec")),
@@ -36,6 +39,27 @@ fn the_keys_are_those_of_the_table_in_the_design() {
             Key::Idempotency { thread: thread(), digest: digest.clone() },
             format!("idem#local%3Adefault#t-1#{digest}"),
             "-".to_owned(),
+        ),
+        (Key::Run(run.clone()), pk.to_owned(), format!("run#{uuid}")),
+        (Key::RunSpec(run.clone()), pk.to_owned(), format!("run#{uuid}#spec")),
+        (Key::Secret(run.clone()), pk.to_owned(), format!("secret#{uuid}")),
+        (Key::Checkpoint(run.clone(), 7), pk.to_owned(), format!("ckpt#{uuid}#00000007")),
+        (Key::Frames(run, 7), pk.to_owned(), format!("frame#{uuid}#0000000007")),
+        (
+            Key::Record { thread: thread(), ordinal: 2, seq: 7 },
+            pk.to_owned(),
+            "rec#00000002#0000000007".to_owned(),
+        ),
+        (Key::Conversation(thread()), pk.to_owned(), "conversation".to_owned()),
+        (
+            Key::RunKeyed { user: thread().user, digest: digest.clone() },
+            format!("runkey#local%3Adefault#{digest}"),
+            "-".to_owned(),
+        ),
+        (
+            Key::Listed { thread: thread(), made: Timestamp::from_millis(1_700_000_000_000) },
+            "threads#local%3Adefault".to_owned(),
+            "0001700000000000#t-1".to_owned(),
         ),
         (Key::Bucket(thread().user), "rate#local%3Adefault".to_owned(), "-".to_owned()),
         (Key::Peer(digest.clone()), format!("peer#{digest}"), "-".to_owned()),
@@ -95,10 +119,13 @@ fn another_spelling_of_a_key_is_no_key() {
 
 /// A constant of the stored format: rows would be looked for in the wrong shard.
 #[test]
-fn a_task_stays_in_its_shard() {
+fn a_task_and_a_run_stay_in_their_shards() {
     let shards: Vec<u8> =
-        (0..4_u8).map(|n| shard_of(&TaskId::new(pudu_domain::Timestamp::from_millis(0), [n; 10]))).collect();
+        (0..4_u8).map(|n| shard_of(&TaskId::new(Timestamp::from_millis(0), [n; 10]))).collect();
     assert_eq!(shards, [4, 9, 8, 3]);
+    let runs: Vec<u8> =
+        (0..4_u8).map(|n| shard_of_run(&RunId::new(Timestamp::from_millis(0), [n; 10]))).collect();
+    assert_eq!(runs, [14, 7, 8, 11]);
 }
 
 #[test]

@@ -328,7 +328,7 @@ fn nothing_stale_is_delivered(seen: &Seen, found: &mut Findings) {
                 });
                 fresh.insert(key, needs && newest.get(&key.task) == Some(&key.version));
             }
-            ItemKey::Note(_) | ItemKey::Thread(_) => {}
+            ItemKey::Note(_) | ItemKey::Thread(_) | ItemKey::Run(_) => {}
         }
     }
     for key in &delivered {

@@ -78,6 +78,8 @@ async fn invocation<B: Backend>(
     let name = match function {
         Background::Poller => "woken poller",
         Background::Notifier => "woken notifier",
+        // No agent works in this world.
+        Background::Agent => return,
     };
     let clock = world.skewed(&random);
     let gate = world.gate(name, clock, &random);
@@ -85,6 +87,7 @@ async fn invocation<B: Backend>(
     let work: Arc<dyn Work> = match function {
         Background::Poller => Arc::new(wiring.poller()),
         Background::Notifier => Arc::new(wiring.notifier()),
+        Background::Agent => return,
     };
     let deadline = Deadline::at(clock.now() + random.millis(20_000..90_000));
     let (drain, call) = (wiring.drain(), Call::Wake(items));

@@ -119,6 +119,7 @@ fn address(key: &ItemKey) -> String {
         ItemKey::Task(task) => ("task", task, 0),
         ItemKey::Note(note) => ("note", &note.task, note.version),
         ItemKey::Thread(thread) => return format!("thread#{}#{}", thread.user, thread.thread),
+        ItemKey::Run(run) => return format!("run#{}#{}#{}", run.thread.user, run.thread.thread, run.id),
     };
     format!("{kind}#{}#{}#{}#{version:08}", task.thread.user, task.thread.thread, task.id)
 }

@@ -144,7 +144,7 @@ impl Rows {
         }
         let task = match &key {
             ItemKey::Task(task) => self.tasks.get(task).map(|row| Box::new(row.stored.task.clone())),
-            ItemKey::Note(_) | ItemKey::Thread(_) => None,
+            ItemKey::Note(_) | ItemKey::Thread(_) | ItemKey::Run(_) => None,
         };
         self.writes.push(Write { at: now, kind, key, before: before.cloned(), after: after.clone(), task });
     }
