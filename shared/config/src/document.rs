@@ -6,6 +6,7 @@ use std::fmt;
 
 use serde_json::{Map, Value};
 
+use crate::agents::Agents;
 use crate::mask::{self, Style};
 use crate::path::Path;
 use crate::problem::{Findings, Kind, Problem, limited};
@@ -26,6 +27,7 @@ pub struct Document {
     servers: Vec<Server>,
     interceptors: Vec<String>,
     tool_search: ToolSearch,
+    agents: Agents,
     warnings: Vec<Problem>,
 }
 
@@ -47,6 +49,7 @@ impl Document {
             servers: Vec::new(),
             interceptors: Vec::new(),
             tool_search: ToolSearch::default(),
+            agents: Agents::default(),
             warnings: Vec::new(),
         }
     }
@@ -64,17 +67,18 @@ impl Document {
             Err(problem) => return Examined { document: Err(vec![problem]), warnings: Vec::new() },
         };
         let mut found = Findings::default();
-        let (mut interceptors, mut tool_search, mut servers) = Default::default();
+        let (mut interceptors, mut tool_search, mut agents, mut servers) = Default::default();
         if let Some(mut top) = Reader::new(&raw, Path::default(), &mut found) {
             check_top(&mut top);
             interceptors = read_interceptors(&mut top);
             tool_search = ToolSearch::read(&mut top);
+            agents = Agents::read(&mut top);
             servers = read_servers(&mut top, &interceptors);
         }
         found.problems.extend(sensitive::misplaced(&mut raw));
         let warnings = found.warnings;
         let document = if found.problems.is_empty() {
-            Ok(Self { raw, servers, interceptors, tool_search, warnings: warnings.clone() })
+            Ok(Self { raw, servers, interceptors, tool_search, agents, warnings: warnings.clone() })
         } else {
             Err(limited(found.problems))
         };
@@ -110,6 +114,11 @@ impl Document {
     /// Whether tools are deferred (`tool_search`, reference 3.6).
     pub fn tool_search(&self) -> ToolSearch {
         self.tool_search
+    }
+
+    /// What agents do beside answering (`subagents`, `summarization`, `title`; agent reference 3.2, 7.1, 7.5).
+    pub fn agents(&self) -> &Agents {
+        &self.agents
     }
 
     /// The names of the variables that it refers to (reference 1.10), in servers and beside them.

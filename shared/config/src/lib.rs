@@ -9,6 +9,7 @@
 
 mod adopt;
 mod advice;
+mod agents;
 mod archived;
 mod canonical;
 mod diff;
@@ -33,6 +34,7 @@ mod tool_search;
 
 pub use adopt::adopt;
 pub use advice::advise;
+pub use agents::{Agents, CustomAgent, Keep, Override, Subagents, Summarization, Title, Trigger};
 pub use archived::Archived;
 pub use canonical::{canonical, sha256_hex};
 pub use diff::{Changed, Difference, differences};

@@ -1,0 +1,83 @@
+//! What agents do beside answering: the blocks `subagents`, `summarization` and `title` at the top of the config (agent
+//! reference 3.2, 7.1, 7.5; there they are in `config.yaml`). Keys that are not known are kept and not read.
+
+mod subagents;
+mod summarization;
+#[cfg(test)]
+mod tests;
+
+use crate::reader::Reader;
+
+pub use subagents::{CustomAgent, Override, Subagents};
+pub use summarization::{Keep, Summarization, Trigger};
+
+/// The blocks, read.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Agents {
+    /// Types of subagents and their limits.
+    pub subagents: Subagents,
+    /// When a conversation is summarized.
+    pub summarization: Summarization,
+    /// How a conversation gets its title.
+    pub title: Title,
+}
+
+/// How a conversation gets its title.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Title {
+    /// Whether a model is asked for one. Default true; else it is the beginning of what the user said.
+    pub enabled: bool,
+    /// Most characters, 10 to 200. Default 60.
+    pub max_chars: usize,
+    /// Which model is asked; none is the run's.
+    pub model: Option<String>,
+}
+
+impl Default for Title {
+    fn default() -> Self {
+        Self { enabled: true, max_chars: 60, model: None }
+    }
+}
+
+impl Agents {
+    pub(crate) fn read(top: &mut Reader<'_>) -> Self {
+        Self {
+            subagents: Subagents::read(top),
+            summarization: Summarization::read(top),
+            title: Title::read(top),
+        }
+    }
+}
+
+impl Title {
+    fn read(top: &mut Reader<'_>) -> Self {
+        let default = Self::default();
+        let Some(mut block) = top.object("title") else { return default };
+        Self {
+            enabled: block.bool("enabled", default.enabled),
+            max_chars: bounded(&mut block, "max_chars", (10, 200)).unwrap_or(default.max_chars),
+            model: name(&mut block, "model_name"),
+        }
+    }
+}
+
+/// A name; absent, null and blank mean none.
+fn name(block: &mut Reader<'_>, key: &str) -> Option<String> {
+    if block.map.get(key)?.is_null() {
+        return None;
+    }
+    block.text(key).filter(|text| !text.trim().is_empty())
+}
+
+/// A whole number inside its bounds; outside it is clamped with a warning. Absent and null mean none.
+fn bounded<T: TryFrom<i64>>(block: &mut Reader<'_>, key: &str, (least, most): (i64, i64)) -> Option<T> {
+    if block.map.get(key)?.is_null() {
+        return None;
+    }
+    let given = block.integer(key)?;
+    let clamped = given.clamp(least, most);
+    if clamped != given {
+        block.warn(key, &format!("is outside {least}..{most} and is clamped to it"));
+    }
+    T::try_from(clamped).ok()
+}

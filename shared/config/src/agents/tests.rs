@@ -1,0 +1,79 @@
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::*;
+use crate::Document;
+
+fn read(raw: Value) -> Agents {
+    Document::parse(raw).unwrap().agents().clone()
+}
+
+#[test]
+fn without_a_word_everything_has_its_default() {
+    let agents = read(json!({}));
+    assert_eq!(agents, Agents::default());
+    assert_eq!(agents.subagents.timeout, Duration::from_secs(1800));
+    assert_eq!(agents.subagents.max_total_per_run, 6);
+    assert!(!agents.summarization.enabled && agents.title.enabled);
+}
+
+#[test]
+fn types_of_ones_own_are_read_with_their_defaults() {
+    let agents = read(json!({"subagents": {
+        "timeout_seconds": 60, "max_turns": 7, "max_total_per_run": 99, "future": {"kept": true},
+        "custom_agents": {"analyst": {
+            "description": "Reads tables.", "system_prompt": "You read tables.", "tools": ["sql_query"], "model": "inherit",
+        }},
+        "agents": {"bash": {"timeout_seconds": 5, "model": "small", "token_budget": 10}},
+    }}));
+    let subagents = agents.subagents;
+    assert_eq!((subagents.timeout, subagents.max_turns), (Duration::from_secs(60), Some(7)));
+    assert_eq!(subagents.max_total_per_run, 50);
+    let analyst = &subagents.custom["analyst"];
+    assert_eq!((analyst.max_turns, analyst.timeout, &analyst.model), (50, Duration::from_secs(900), &None));
+    assert_eq!(
+        (analyst.tools.as_deref(), &analyst.disallowed_tools),
+        (Some(&["sql_query".to_owned()][..]), &None)
+    );
+    let bash = &subagents.overrides["bash"];
+    assert_eq!(
+        (bash.timeout, bash.model.as_deref(), bash.token_budget),
+        (Some(Duration::from_secs(5)), Some("small"), Some(10))
+    );
+}
+
+#[test]
+fn a_trigger_is_one_or_many() {
+    let read = |trigger: Value| {
+        read(json!({"summarization": {"enabled": true, "trigger": trigger}})).summarization.triggers
+    };
+    assert_eq!(read(json!({"type": "messages", "value": 50})), [Trigger::Messages(50)]);
+    let many = json!([{"type": "tokens", "value": 10}, {"type": "fraction", "value": 0.8}]);
+    assert_eq!(read(many), [Trigger::Tokens(10), Trigger::Fraction(0.8)]);
+    assert_eq!(read(json!(null)), Summarization::default().triggers);
+    assert_eq!(read(json!([])), Summarization::default().triggers);
+}
+
+#[test]
+fn what_is_wrong_is_told_with_its_place() {
+    let raw = json!({
+        "subagents": {"custom_agents": {"a": {"tools": "x"}}, "agents": []},
+        "summarization": {"trigger": [{"type": "words"}], "keep": {"type": "fraction", "value": 1}},
+        "title": {"max_chars": "many"},
+    });
+    let problems = Document::parse(raw).unwrap_err();
+    let places: Vec<String> = problems.iter().map(ToString::to_string).collect();
+    for place in
+        ["custom_agents.a.tools", "subagents.agents", "trigger[0].type", "keep.type", "title.max_chars"]
+    {
+        assert!(places.iter().any(|told| told.contains(place)), "{place} is not in {places:#?}");
+    }
+}
+
+#[test]
+fn what_is_out_of_bounds_is_clamped_with_a_warning() {
+    let document = Document::parse(json!({"title": {"max_chars": 1}})).unwrap();
+    assert_eq!(document.agents().title.max_chars, 10);
+    assert_eq!(document.warnings().len(), 1);
+}
