@@ -47,9 +47,11 @@ pub const POLLER_FUNCTION: &str = "PUDU_POLLER_FUNCTION";
 pub const NOTIFIER_FUNCTION: &str = "PUDU_NOTIFIER_FUNCTION";
 /// The agent, as the platform invokes it. Unset: it is left to its schedule.
 pub const AGENT_FUNCTION: &str = "PUDU_AGENT_FUNCTION";
+/// The bucket of what is too large for a row. Required by the functions that read or remove it.
+pub const BLOB_BUCKET: &str = "PUDU_BLOB_BUCKET";
 
 /// Every name of ours that a function reads.
-pub const NAMES: [&str; 36] = [
+pub const NAMES: [&str; 37] = [
     TABLE,
     LOG,
     SEAL_KMS_KEY,
@@ -63,6 +65,7 @@ pub const NAMES: [&str; 36] = [
     POLLER_FUNCTION,
     NOTIFIER_FUNCTION,
     AGENT_FUNCTION,
+    BLOB_BUCKET,
     LEASE_SECONDS,
     POLL_INTERVAL_SECONDS,
     INPUT_REQUIRED_SECONDS,
@@ -139,6 +142,8 @@ pub struct Settings {
     pub notifier_function: Option<String>,
     /// The agent, if this function wakes it.
     pub agent_function: Option<String>,
+    /// The bucket of what is too large for a row, if this function needs it.
+    pub blob_bucket: Option<String>,
     /// Where `$VAR` is read; none when it is not read at all.
     pub parameters: Option<ParameterPrefix>,
     /// Private networks that are open, as they were written; whoever makes the egress rule reads them.
@@ -183,6 +188,7 @@ impl Settings {
             poller_function: source.get(POLLER_FUNCTION),
             notifier_function: source.get(NOTIFIER_FUNCTION),
             agent_function: source.get(AGENT_FUNCTION),
+            blob_bucket: source.get(BLOB_BUCKET),
             parameters: parameters(source)?,
             egress_allow: source.get(EGRESS_ALLOW).unwrap_or_default(),
             runtime_api: source.get(RUNTIME_API),
@@ -237,7 +243,8 @@ mod tests {
     fn only_the_table_is_required() {
         let settings = read(&[(TABLE, "pudu")]).unwrap();
         assert_eq!((settings.numbers.limits.lease.as_secs(), settings.seal), (120, None));
-        assert_eq!((settings.poller_function, settings.notifier_function), (None, None));
+        let functions = (settings.poller_function, settings.notifier_function, settings.agent_function);
+        assert_eq!((functions, settings.blob_bucket), ((None, None, None), None));
         assert_eq!((settings.parameters, settings.egress_allow.as_str(), settings.stdio), (None, "", false));
         assert_eq!(read(&[]).unwrap_err().name, TABLE);
         assert_eq!(read(&[(TABLE, "")]).unwrap_err().name, TABLE);
