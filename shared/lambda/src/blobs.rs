@@ -161,11 +161,11 @@ mod tests {
             thread: ThreadId::parse(thread).unwrap(),
         };
         assert_eq!(folder(&key("local:default", "t")), "threads/local%3Adefault/t/");
-        assert_ne!(folder(&key("a", "b")), folder(&key("a%2Fb", "b")));
+        assert_ne!(folder(&key("a:b", "c")), folder(&key("a:b/c", "c")));
         let digest = "ab".repeat(32);
-        assert_eq!(object(&key("a", "b"), &digest).unwrap(), format!("threads/a/b/{digest}"));
+        assert_eq!(object(&key("a:b", "c"), &digest).unwrap(), format!("threads/a%3Ab/c/{digest}"));
         for bad in ["", "../x", &"AB".repeat(32), &"ab".repeat(31)] {
-            assert!(object(&key("a", "b"), bad).is_err(), "{bad}");
+            assert!(object(&key("a:b", "c"), bad).is_err(), "{bad}");
         }
     }
 }
