@@ -361,6 +361,9 @@ pub struct Change {
     pub told: Vec<Told>,
     /// Runs whose secrets go.
     pub forget: Vec<RunId>,
+    /// Until when the records that are told and the keys of runs that begin are kept. Not the rows of what has ended
+    /// ([`Written::expires`]), and not checkpoints: they are the thread's state and its history, and go with the thread.
+    pub kept_until: Timestamp,
 }
 
 impl Outcome {

@@ -5,6 +5,7 @@ use super::{Birth, Change, Origin, Outcome, Phase, Run, RunKey, RunSpec, Seen, S
 use crate::conversation::{Conversation, QUEUE, Status};
 use crate::durable::{Due, Durable, Expect, Generation, Lane};
 use crate::ids::{IdempotencyKey, RunId, ThreadKey};
+use crate::policy::Policy;
 use crate::time::Timestamp;
 
 /// A run that is wanted.
@@ -106,6 +107,7 @@ pub fn admit(wanted: Admission, seen: &Seen<'_>, now: Timestamp) -> Result<Chang
         checkpoint: None,
         told,
         forget,
+        kept_until: now + Policy::default().retention,
     })
 }
 

@@ -151,6 +151,7 @@ pub fn decide(
         checkpoint: None,
         told: Vec::new(),
         forget: Vec::new(),
+        kept_until: now + policy.retention,
     };
     change.run.run.updated_at = now;
     match command {
