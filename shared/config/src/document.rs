@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 
 use crate::agents::Agents;
 use crate::mask::{self, Style};
+use crate::model::{Model, read_models};
 use crate::path::Path;
 use crate::problem::{Findings, Kind, Problem, limited};
 use crate::reader::Reader;
@@ -28,6 +29,7 @@ pub struct Document {
     interceptors: Vec<String>,
     tool_search: ToolSearch,
     agents: Agents,
+    models: Vec<Model>,
     warnings: Vec<Problem>,
 }
 
@@ -50,6 +52,7 @@ impl Document {
             interceptors: Vec::new(),
             tool_search: ToolSearch::default(),
             agents: Agents::default(),
+            models: Vec::new(),
             warnings: Vec::new(),
         }
     }
@@ -67,18 +70,19 @@ impl Document {
             Err(problem) => return Examined { document: Err(vec![problem]), warnings: Vec::new() },
         };
         let mut found = Findings::default();
-        let (mut interceptors, mut tool_search, mut agents, mut servers) = Default::default();
+        let (mut interceptors, mut tool_search, mut agents, mut models, mut servers) = Default::default();
         if let Some(mut top) = Reader::new(&raw, Path::default(), &mut found) {
             check_top(&mut top);
             interceptors = read_interceptors(&mut top);
             tool_search = ToolSearch::read(&mut top);
             agents = Agents::read(&mut top);
+            models = read_models(&mut top);
             servers = read_servers(&mut top, &interceptors);
         }
         found.problems.extend(sensitive::misplaced(&mut raw));
         let warnings = found.warnings;
         let document = if found.problems.is_empty() {
-            Ok(Self { raw, servers, interceptors, tool_search, agents, warnings: warnings.clone() })
+            Ok(Self { raw, servers, interceptors, tool_search, agents, models, warnings: warnings.clone() })
         } else {
             Err(limited(found.problems))
         };
@@ -119,6 +123,11 @@ impl Document {
     /// What agents do beside answering (`subagents`, `summarization`, `title`; agent reference 3.2, 7.1, 7.5).
     pub fn agents(&self) -> &Agents {
         &self.agents
+    }
+
+    /// The models, in the order of the document; the first is the default (`models`, agent reference 8).
+    pub fn models(&self) -> &[Model] {
+        &self.models
     }
 
     /// The names of the variables that it refers to (reference 1.10), in servers and beside them.

@@ -18,6 +18,7 @@ mod header;
 mod launch;
 mod mask;
 mod merge;
+mod model;
 mod names;
 mod patch;
 mod path;
@@ -43,6 +44,10 @@ pub use header::{Headers, Illegal, IllegalHeader, MAX_HEADERS, illegal_value, le
 pub use launch::{Approved, LaunchPolicy, NotAName, Place, Refusal, Why};
 pub use mask::MASK;
 pub use merge::merge;
+pub use model::{
+    CHUNK_TIMEOUT, MAX_RETRIES, MOST_AT_ONCE, MOST_RETRIES, Model, Pricing, Provider, REQUEST_TIMEOUT,
+    ResolvedModel,
+};
 pub use names::{MAX_VISIBLE_NAME, Names, Owners, ToolRef, may_be_of};
 pub use patch::{Refused, create_servers, enable_server, put_servers, remove_server, replace_server};
 pub use problem::{Kind, Problem};

@@ -16,6 +16,7 @@ pub use key::is_sensitive_key;
 
 use crate::document::{INTERCEPTORS, SERVERS};
 use crate::mask::MASK;
+use crate::model::MODELS;
 use crate::path::{Path, Step};
 use crate::problem::{Kind, Problem};
 use crate::server::{DECLARED, credentials, oauth};
@@ -49,6 +50,7 @@ pub(crate) fn walk_document<E>(
     let mut walk = Walk { path: Path::default(), visit, shown_as_null: false };
     walk.children(document, |walk, key, value| match key {
         SERVERS => walk.children(value, |walk, _, entry| walk.server(entry)),
+        MODELS => walk.models(value),
         "middlewares" | INTERCEPTORS => Ok(()),
         // A skill's name is no field name.
         "skills" => walk.children(value, |walk, _, skill| walk.by_key(skill)),
@@ -135,6 +137,17 @@ impl<E> Walk<'_, E> {
                 walk.children(given, |walk, key, value| walk.unless_declared(&["routing"], key, value))
             }),
             _ => walk.unless_declared(DECLARED, key, value),
+        })
+    }
+
+    fn models(&mut self, value: &mut Value) -> Result<(), E> {
+        let Value::Array(entries) = value else { return self.by_key(value) };
+        self.elements(entries, |walk, entry| {
+            walk.children(entry, |walk, key, value| match key {
+                "default_headers" => walk.everything(value),
+                "base_url" | "api_base" => walk.url(value),
+                _ => walk.extra(key, value),
+            })
         })
     }
 

@@ -1,0 +1,277 @@
+//! Reads `models`, and says what is wrong with it.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Map, Value};
+
+use super::provider::{self, Client};
+use super::{
+    CHUNK_TIMEOUT, MAX_RETRIES, MODELS, MOST_AT_ONCE, MOST_RETRIES, Model, Pricing, Provider, REQUEST_TIMEOUT,
+};
+use crate::header::{illegal_value, legal_name};
+use crate::reader::Reader;
+use crate::sensitive::is_sensitive_key;
+use crate::setting::Setting;
+
+/// Most characters of a model's name.
+const MAX_NAME: usize = 128;
+/// The fields that this house reads itself; every other one goes to the provider.
+const DECLARED: &[&str] = &[
+    "name",
+    "display_name",
+    "description",
+    "use",
+    "model",
+    "api_key",
+    "base_url",
+    "api_base",
+    "max_tokens",
+    "temperature",
+    "request_timeout",
+    "max_retries",
+    "context_window",
+    "supports_thinking",
+    "supports_vision",
+    "supports_reasoning_effort",
+    "when_thinking_enabled",
+    "when_thinking_disabled",
+    "thinking",
+    "stream_chunk_timeout",
+    "pricing",
+    "default_headers",
+    "max_concurrent_calls",
+];
+/// Settings of the reference's client classes that say how they work, and nothing to a provider.
+const OF_THE_CLIENT: &[&str] = &[
+    "streaming",
+    "disable_streaming",
+    "stream_usage",
+    "use_responses_api",
+    "output_version",
+    "verbose",
+    "cache",
+    "tags",
+    "callbacks",
+    "timeout",
+    "default_request_timeout",
+    "http_client",
+    "http_async_client",
+    "rate_limiter",
+    "profile",
+    "credentials_profile_name",
+    "region_name",
+];
+
+/// The models, in their order; the first one is the default.
+pub(crate) fn read_models(top: &mut Reader<'_>) -> Vec<Model> {
+    let path = top.at(MODELS);
+    let mut models: Vec<Model> = Vec::new();
+    let mut names = BTreeSet::new();
+    let items = if top.map.get(MODELS).is_some_and(Value::is_null) { &[] } else { top.list(MODELS) };
+    for (index, item) in items.iter().enumerate() {
+        let Some(mut entry) = Reader::new(item, path.index(index), top.found) else { continue };
+        let Some(model) = read(&mut entry) else { continue };
+        if !names.insert(model.name.clone()) {
+            entry.rule("name", "is the name of another model too; each needs its own");
+        }
+        models.push(model);
+    }
+    models
+}
+
+fn read(entry: &mut Reader<'_>) -> Option<Model> {
+    let name = required(entry, "name");
+    if name.as_ref().is_some_and(|name| name.chars().count() > MAX_NAME) {
+        entry.rule("name", format!("is longer than {MAX_NAME} characters"));
+    }
+    let client = client(entry);
+    let scripted = client.as_ref().is_some_and(|client| client.provider == Provider::Scripted);
+    let model = if scripted {
+        Some(entry.text("model").unwrap_or_else(|| "scripted".to_owned()))
+    } else {
+        required(entry, "model")
+    };
+    let timeout = entry.seconds("request_timeout").unwrap_or(REQUEST_TIMEOUT);
+    let chunk_timeout = entry.seconds("stream_chunk_timeout").unwrap_or(CHUNK_TIMEOUT);
+    let max_retries = bounded(entry, "max_retries", MOST_RETRIES).unwrap_or(MAX_RETRIES);
+    let at_once = bounded(entry, "max_concurrent_calls", MOST_AT_ONCE).filter(|most| *most > 0);
+    let base_url = base_url(entry);
+    let when_thinking = when_thinking(entry);
+    let when_not_thinking = object(entry, "when_thinking_disabled");
+    if entry.map.get("use_responses_api") == Some(&Value::Bool(true)) {
+        entry.warn("use_responses_api", "is not supported; chat completions are used");
+    }
+    let Client { provider, base_url: own } = client?;
+    let base_url = base_url.or_else(|| own.map(Setting::new));
+    if provider == Provider::Bedrock && base_url.is_none() && region(entry).is_none() {
+        entry.rule("region_name", "is needed for Amazon Bedrock, such as eu-central-1, or base_url");
+    }
+    let name = name?;
+    Some(Model {
+        display_name: entry.text("display_name").unwrap_or_else(|| name.clone()),
+        description: nullable(entry, "description"),
+        provider,
+        model: model?,
+        api_key: entry.setting("api_key"),
+        base_url: base_url.or_else(|| region(entry).map(|region| Setting::new(bedrock(&region)))),
+        max_tokens: positive(entry, "max_tokens").map(|most| u32::try_from(most).unwrap_or(u32::MAX)),
+        temperature: temperature(entry),
+        request_timeout: timeout,
+        chunk_timeout,
+        max_retries,
+        at_once,
+        context_window: positive(entry, "context_window"),
+        supports_thinking: entry.bool("supports_thinking", false),
+        supports_vision: entry.bool("supports_vision", false),
+        supports_reasoning_effort: entry.bool("supports_reasoning_effort", false),
+        pricing: pricing(entry),
+        when_thinking,
+        when_not_thinking,
+        headers: headers(entry),
+        extra: extra(entry),
+        name,
+    })
+}
+
+fn client(entry: &mut Reader<'_>) -> Option<Client> {
+    let text = required(entry, "use")?;
+    let client = provider::client(&text);
+    if client.is_none() {
+        entry.rule("use", format!("names a client that is not known here; use one of {}", provider::KNOWN));
+    }
+    client
+}
+
+/// `api_base` is the same under an older name.
+fn base_url(entry: &mut Reader<'_>) -> Option<Setting> {
+    let both = entry.setting("base_url").map(|url| ("base_url", url));
+    let (key, url) = both.or_else(|| entry.setting("api_base").map(|url| ("api_base", url)))?;
+    if let Some(text) = url.expose_literal() {
+        let fits =
+            url::Url::parse(text).is_ok_and(|url| matches!(url.scheme(), "http" | "https") && url.has_host());
+        if !fits {
+            entry.rule(key, "must be an http or https URL, such as https://api.example.com/v1");
+        }
+    }
+    Some(url)
+}
+
+fn region(entry: &Reader<'_>) -> Option<String> {
+    let region = entry.map.get("region_name")?.as_str()?;
+    let word = |c: char| c.is_ascii_alphanumeric() || c == '-';
+    (!region.is_empty() && region.chars().all(word)).then(|| region.to_owned())
+}
+
+fn bedrock(region: &str) -> String {
+    format!("https://bedrock-runtime.{region}.amazonaws.com")
+}
+
+/// `thinking` is short for `when_thinking_enabled.thinking`, and wins over it field by field.
+fn when_thinking(entry: &mut Reader<'_>) -> Map<String, Value> {
+    let mut rules = object(entry, "when_thinking_enabled").unwrap_or_default();
+    if let Some(short) = object(entry, "thinking") {
+        let whole = rules.entry("thinking").or_insert_with(|| Value::Object(Map::new()));
+        match whole {
+            Value::Object(whole) => whole.extend(short),
+            other => *other = Value::Object(short),
+        }
+    }
+    rules
+}
+
+fn object(entry: &mut Reader<'_>, key: &str) -> Option<Map<String, Value>> {
+    entry.object(key).map(|inner| inner.map.clone())
+}
+
+fn headers(entry: &mut Reader<'_>) -> Vec<(String, Setting)> {
+    let headers = if entry.map.get("default_headers").is_some_and(Value::is_null) {
+        Vec::new()
+    } else {
+        entry.settings("default_headers")
+    };
+    for (name, value) in &headers {
+        if !legal_name(name) {
+            entry.rule("default_headers", "has a name that is no legal header name");
+        }
+        if value.expose_literal().is_some_and(|value| illegal_value(value).is_some()) {
+            entry.rule("default_headers", "has a value that cannot be sent as a header");
+        }
+    }
+    headers
+}
+
+fn pricing(entry: &mut Reader<'_>) -> Option<Pricing> {
+    let mut block = entry.object("pricing")?;
+    let price = |block: &mut Reader<'_>, key: &str| {
+        let number =
+            block.map.get(key).filter(|value| !value.is_null())?.as_f64().filter(|price| *price >= 0.0);
+        if number.is_none() {
+            block.shape(key, "must be a number, at least 0");
+        }
+        number
+    };
+    let currency = block.text("currency").unwrap_or_else(|| "USD".to_owned());
+    let input_per_million = price(&mut block, "input_per_million").unwrap_or_default();
+    let output_per_million = price(&mut block, "output_per_million").unwrap_or_default();
+    let input_cache_hit_per_million = price(&mut block, "input_cache_hit_per_million");
+    Some(Pricing { currency, input_per_million, output_per_million, input_cache_hit_per_million })
+}
+
+fn temperature(entry: &mut Reader<'_>) -> Option<f64> {
+    let value = entry.map.get("temperature").filter(|value| !value.is_null())?;
+    let number = value.as_f64().filter(|number| (0.0..=2.0).contains(number));
+    if number.is_none() {
+        entry.shape("temperature", "must be a number from 0 to 2");
+    }
+    number
+}
+
+fn required(entry: &mut Reader<'_>, key: &str) -> Option<String> {
+    let text = entry.map.get(key).and_then(Value::as_str).map(str::trim).filter(|text| !text.is_empty());
+    if text.is_none() {
+        entry.shape(key, "is required and must be a string that is not empty");
+    }
+    text.map(str::to_owned)
+}
+
+fn nullable(entry: &mut Reader<'_>, key: &str) -> Option<String> {
+    if entry.map.get(key).is_some_and(Value::is_null) { None } else { entry.text(key) }
+}
+
+fn positive(entry: &mut Reader<'_>, key: &str) -> Option<u64> {
+    if entry.map.get(key).is_none_or(Value::is_null) {
+        return None;
+    }
+    let number = entry.integer(key)?;
+    let positive = u64::try_from(number).ok().filter(|number| *number > 0);
+    if positive.is_none() {
+        entry.rule(key, "must be at least 1");
+    }
+    positive
+}
+
+fn bounded(entry: &mut Reader<'_>, key: &str, most: u32) -> Option<u32> {
+    if entry.map.get(key).is_none_or(Value::is_null) {
+        return None;
+    }
+    let number = entry.integer(key)?;
+    let fits = u32::try_from(number).ok().filter(|number| *number <= most);
+    if fits.is_none() {
+        entry.rule(key, format!("must be from 0 to {most}"));
+    }
+    fits
+}
+
+/// What goes to the provider as it is; no credential does, which would be in a body that its provider may well keep.
+fn extra(entry: &mut Reader<'_>) -> Map<String, Value> {
+    let ours = |key: &str| DECLARED.contains(&key) || OF_THE_CLIENT.contains(&key);
+    let mut extra = Map::new();
+    for (key, value) in entry.map.iter().filter(|(key, _)| !ours(key)) {
+        if is_sensitive_key(key) {
+            entry.warn(key, "is not passed on: a credential belongs into api_key or default_headers");
+        } else {
+            extra.insert(key.clone(), value.clone());
+        }
+    }
+    extra
+}
