@@ -13,6 +13,7 @@ use pudu_domain::{ServerName, Timestamp};
 use serde_json::Value;
 
 use crate::chain::Chain;
+use crate::models::Roster;
 use crate::ports::{Clock, ConfigSource, Loaded, SealKeys, Vault, Version};
 
 pub use crate::ports::ConfigError;
@@ -104,6 +105,11 @@ impl Configs {
         let current = self.latest().await?;
         self.secrets.warm(&current.references).await;
         Ok(current)
+    }
+
+    /// The models that runs may choose from.
+    pub async fn roster(&self) -> Result<Roster, ConfigError> {
+        Ok(Roster::new(self.current().await?.document.models(), Arc::clone(&self.secrets)))
     }
 
     async fn latest(&self) -> Result<Arc<Current>, ConfigError> {

@@ -20,6 +20,7 @@ pub mod keys;
 pub mod known;
 pub mod limits;
 pub mod listings;
+pub mod models;
 pub mod oidc;
 pub mod ports;
 pub mod rates;

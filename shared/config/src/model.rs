@@ -88,6 +88,37 @@ pub struct Pricing {
 }
 
 impl Model {
+    /// The built-in script, which stands in when no model is configured.
+    pub fn scripted() -> Self {
+        Self {
+            name: "scripted".to_owned(),
+            display_name: "Built-in scripted model".to_owned(),
+            description: Some(
+                "No language model: a script of this program, for trying things out without a key. Configure one under `models`."
+                    .to_owned(),
+            ),
+            provider: Provider::Scripted,
+            model: "scripted".to_owned(),
+            api_key: None,
+            base_url: None,
+            max_tokens: None,
+            temperature: None,
+            request_timeout: REQUEST_TIMEOUT,
+            chunk_timeout: CHUNK_TIMEOUT,
+            max_retries: MAX_RETRIES,
+            at_once: None,
+            context_window: None,
+            supports_thinking: false,
+            supports_vision: false,
+            supports_reasoning_effort: false,
+            pricing: None,
+            when_thinking: Map::new(),
+            when_not_thinking: None,
+            headers: Vec::new(),
+            extra: Map::new(),
+        }
+    }
+
     /// The names of the variables that it refers to.
     pub fn references(&self) -> BTreeSet<String> {
         let settings =

@@ -8,7 +8,7 @@ use super::{none, root};
 
 /// The crates that do no I/O and know no time.
 const PURE: [&str; 2] = ["pudu-domain", "pudu-config"];
-const ADAPTERS: [&str; 3] = ["pudu-dynamo", "pudu-mcp", "pudu-lambda"];
+const ADAPTERS: [&str; 4] = ["pudu-dynamo", "pudu-mcp", "pudu-models", "pudu-lambda"];
 const FUNCTIONS: [&str; 3] = ["pudu-gateway", "pudu-task-poller", "pudu-notifier"];
 /// What puts adapters together for the functions and for one machine.
 const COMPOSE: &str = "pudu-compose";

@@ -1,5 +1,6 @@
 //! Models, as the agent calls them: a conversation and tools go in, pieces come while it speaks, one message is the answer.
 
+use std::fmt;
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -21,8 +22,8 @@ pub enum Dialect {
     Scripted,
 }
 
-/// One configured model, as it is to be called: `$VAR` is resolved.
-#[derive(Debug, Clone)]
+/// One configured model, as it is to be called: `$VAR` is resolved. `Debug` shows no secret.
+#[derive(Clone)]
 pub struct ModelEntry {
     /// Its unique name in the config.
     pub name: String,
@@ -34,6 +35,8 @@ pub struct ModelEntry {
     pub base_url: Option<String>,
     /// The credential.
     pub api_key: Option<SecretString>,
+    /// More headers of each request.
+    pub headers: Vec<(String, SecretString)>,
     /// Most tokens of an answer.
     pub max_tokens: Option<u32>,
     /// How much chance is in it.
@@ -42,6 +45,10 @@ pub struct ModelEntry {
     pub timeout: Duration,
     /// How long the stream may be silent. Default 240 s.
     pub chunk_timeout: Duration,
+    /// How often a call is tried again, by whoever calls. Default 2.
+    pub retries: u32,
+    /// Most calls of it at a time, over all processes ([`Breakers`](super::Breakers)); none is no limit.
+    pub at_once: Option<u32>,
     /// What goes into the provider's request as it is, thinking switches included.
     pub extra: Map<String, Value>,
 }
@@ -132,6 +139,38 @@ pub struct ModelError {
     pub message: String,
     /// When it says one may try again.
     pub retry_after: Option<Duration>,
+}
+
+impl ModelEntry {
+    /// A model with the defaults, without a credential, at the provider's own address.
+    pub fn new(name: impl Into<String>, model: impl Into<String>, dialect: Dialect) -> Self {
+        Self {
+            name: name.into(),
+            model: model.into(),
+            dialect,
+            base_url: None,
+            api_key: None,
+            headers: Vec::new(),
+            max_tokens: None,
+            temperature: None,
+            timeout: pudu_config::REQUEST_TIMEOUT,
+            chunk_timeout: pudu_config::CHUNK_TIMEOUT,
+            retries: pudu_config::MAX_RETRIES,
+            at_once: None,
+            extra: Map::new(),
+        }
+    }
+}
+
+impl fmt::Debug for ModelEntry {
+    // By hand: the address and what is passed on may hold secrets too.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ModelEntry")
+            .field("name", &self.name)
+            .field("model", &self.model)
+            .field("dialect", &self.dialect)
+            .finish_non_exhaustive()
+    }
 }
 
 /// Whoever speaks with models.

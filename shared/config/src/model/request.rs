@@ -100,7 +100,7 @@ fn resolve(value: &mut Value, secrets: &dyn Secrets) -> Result<(), ResolveError>
         Value::String(text) => {
             if matches!(read(text), Reading::Reference(_) | Reading::Reserved) {
                 let found = Setting::new(text.as_str()).resolve(secrets)?;
-                *text = found.expose_secret().to_owned();
+                found.expose_secret().clone_into(text);
             }
             Ok(())
         }

@@ -19,16 +19,16 @@ fn entry(more: Value) -> Value {
     entry
 }
 
-fn parse(entries: Value) -> Result<Document, Vec<Problem>> {
+fn parse(entries: &Value) -> Result<Document, Vec<Problem>> {
     Document::parse(json!({ "models": entries }))
 }
 
 fn one(more: Value) -> Model {
-    parse(json!([entry(more)])).unwrap().models()[0].clone()
+    parse(&json!([entry(more)])).unwrap().models()[0].clone()
 }
 
 fn problem(more: Value) -> String {
-    parse(json!([entry(more)])).unwrap_err()[0].to_string()
+    parse(&json!([entry(more)])).unwrap_err()[0].to_string()
 }
 
 fn extras(more: Value, thinking: bool) -> Value {
@@ -43,7 +43,7 @@ fn what_is_not_given_has_the_defaults_of_the_reference() {
     assert_eq!((model.max_retries, model.at_once), (2, None));
     assert_eq!((model.display_name.as_str(), model.description), ("m", None));
     assert!(!model.supports_thinking && !model.supports_vision && !model.supports_reasoning_effort);
-    assert!(parse(json!(null)).unwrap().models().is_empty() && Document::empty().models().is_empty());
+    assert!(parse(&json!(null)).unwrap().models().is_empty() && Document::empty().models().is_empty());
 }
 
 #[test]
@@ -89,7 +89,7 @@ fn the_class_says_how_it_is_spoken_with() {
 
 #[test]
 fn every_mistake_says_where_it_is_and_no_value() {
-    let problems = parse(json!([
+    let problems = parse(&json!([
         {"name": "", "use": "langchain_openai:ChatOpenAI", "model": "gpt", "max_tokens": 0},
         entry(json!({"temperature": 9, "max_retries": 99, "api_key": "$A B", "context_window": "many"})),
         entry(json!({"default_headers": {"a b": "1", "x": "canary\n"}, "pricing": {"input_per_million": -1}})),
@@ -158,7 +158,7 @@ fn what_is_unknown_goes_into_the_request_and_no_credential_does() {
         "top_p": 0.9, "streaming": true, "output_version": "v1", "openai_api_key": "canary", "extra_body": {"user": "$WHO"},
         "model_kwargs": {"seed": 7}, "price": "$5",
     });
-    let document = parse(json!([entry(given.clone())])).unwrap();
+    let document = parse(&json!([entry(given.clone())])).unwrap();
     assert!(document.warnings().iter().any(|warning| warning.path == "models[0].openai_api_key"));
     let sent = json!({"top_p": 0.9, "user": "value of WHO", "seed": 7, "price": "$5"});
     assert_eq!(extras(given, true), sent);
@@ -171,7 +171,7 @@ fn secrets_of_models_are_masked_sealed_and_never_shown() {
         "api_key": "canary-1", "default_headers": {"x-org": "canary-2"}, "max_tokens": 5,
         "base_url": "https://me:canary-3@llm.example/v1", "when_thinking_enabled": {"api_token": "canary-4"},
     }))]);
-    let document = parse(raw).unwrap();
+    let document = parse(&raw).unwrap();
     let key = SealKey::new([7; 32]);
     let stored = key.seal_document(&document, &mut || [1; NONCE_BYTES]).unwrap();
     for shown in
@@ -187,7 +187,7 @@ fn secrets_of_models_are_masked_sealed_and_never_shown() {
 #[test]
 fn a_key_is_not_kept_for_another_address() {
     let stored =
-        parse(json!([entry(json!({"api_key": "canary", "base_url": "https://llm.example/v1"}))])).unwrap();
+        parse(&json!([entry(json!({"api_key": "canary", "base_url": "https://llm.example/v1"}))])).unwrap();
     let put = |url: &str| {
         let entry = entry(json!({"api_key": "***", "base_url": url}));
         crate::merge(json!({"mcp_servers": {}, "models": [entry]}), Some(&stored))
