@@ -3,10 +3,13 @@
 //! A step is pure as far as it goes: middlewares and tools look at a [`turn::Turn`] and write into it, and whoever runs the
 //! step commits what was written, with what was told, in one transaction. Nothing here knows the table.
 
+mod dates;
 #[cfg(test)]
 mod fixture;
 pub mod middleware;
 pub mod options;
+pub mod retry;
+pub mod runner;
 pub mod todos;
 pub mod tool;
 pub mod turn;

@@ -1,10 +1,14 @@
 //! What stands around a model call and around the tools: an ordered list, each entry in a file of its own.
 
+mod dynamic_context;
+
 use async_trait::async_trait;
 use pudu_app::ports::ToolDefinition;
 use pudu_domain::chat::{Message, ToolCall};
 
 use crate::turn::Turn;
+
+pub use dynamic_context::DynamicContext;
 
 /// What is sent to a model: made anew for each call from the state, and never stored.
 #[derive(Debug, Clone, Default, PartialEq)]

@@ -26,6 +26,7 @@ pub struct Turn<'a> {
     writes: Vec<Write>,
     notices: Vec<Notice>,
     stopped: Option<StopReason>,
+    failed: Option<String>,
 }
 
 /// What a step comes to: everything that its commit takes.
@@ -39,8 +40,6 @@ pub struct Outcome {
     pub notices: Vec<Notice>,
     /// What the run took so far.
     pub totals: Totals,
-    /// What cut the run short in it.
-    pub stopped: Option<StopReason>,
 }
 
 impl<'a> Turn<'a> {
@@ -56,6 +55,7 @@ impl<'a> Turn<'a> {
             writes: Vec::new(),
             notices: Vec::new(),
             stopped: None,
+            failed: None,
         }
     }
 
@@ -106,14 +106,23 @@ impl<'a> Turn<'a> {
         self.stopped.get_or_insert(reason);
     }
 
+    /// What cuts the run short so far.
+    pub const fn stopped(&self) -> Option<StopReason> {
+        self.stopped
+    }
+
+    /// Notes that the run has failed, and why; it ends as soon as its model wants nothing more. The first reason stays.
+    pub fn fail(&mut self, why: impl Into<String>) {
+        self.failed.get_or_insert_with(|| why.into());
+    }
+
+    /// Why the run has failed, if it has.
+    pub fn failed(&self) -> Option<&str> {
+        self.failed.as_deref()
+    }
+
     /// Everything that the step's commit takes.
     pub fn finish(self) -> Outcome {
-        Outcome {
-            state: self.state,
-            writes: self.writes,
-            notices: self.notices,
-            totals: self.totals,
-            stopped: self.stopped,
-        }
+        Outcome { state: self.state, writes: self.writes, notices: self.notices, totals: self.totals }
     }
 }

@@ -1,0 +1,55 @@
+//! A call of a model beside the conversation: a summary, a title.
+
+use async_trait::async_trait;
+use pudu_app::ports::{ModelCall, ModelEntry};
+use pudu_domain::Run;
+use pudu_domain::chat::{Message, Speaker};
+use tokio::sync::mpsc;
+
+use super::Parts;
+use super::model::tally;
+use crate::middleware::Aside;
+use crate::turn::Turn;
+
+/// Asks models for the middlewares of one step.
+pub(super) struct Beside<'a> {
+    pub(super) parts: &'a Parts,
+    pub(super) run: &'a Run,
+    /// The run's own model.
+    pub(super) entry: &'a ModelEntry,
+}
+
+#[async_trait]
+impl Aside for Beside<'_> {
+    async fn ask(&self, turn: &mut Turn<'_>, model: Option<&str>, prompt: String) -> Option<String> {
+        let other = match model {
+            Some(name) => self.parts.roster.named(name).await,
+            None => None,
+        };
+        let call = ModelCall {
+            entry: other.unwrap_or_else(|| self.entry.clone()),
+            messages: vec![Message::new(Speaker::Human, "aside", prompt)],
+            tools: Vec::new(),
+            id: "aside".to_owned(),
+            reasoning_effort: None,
+        };
+        let (send, heard) = mpsc::channel(1);
+        // Nobody listens, and a model does not wait for that.
+        drop(heard);
+        match tokio::time::timeout(call.entry.timeout, self.parts.models.call(&call, send)).await {
+            Ok(Ok(message)) => {
+                let usage = message.usage_metadata.unwrap_or_default();
+                tally(&mut turn.totals, &call.entry.name, usage, false);
+                Some(message.content.text()).filter(|text| !text.trim().is_empty())
+            }
+            Ok(Err(error)) => {
+                tracing::info!(run.id = %self.run.key.id, %error, "a model did not answer beside the conversation");
+                None
+            }
+            Err(_) => {
+                tracing::info!(run.id = %self.run.key.id, model = call.entry.name, "a model took too long beside the conversation");
+                None
+            }
+        }
+    }
+}

@@ -1,0 +1,214 @@
+//! Tools of servers, as an agent calls them: on behalf of its user, with the secrets of the run, and repeatable.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use pudu_app::chain::Chain;
+use pudu_app::ports::{Caller, RequestSecrets, ToolDefinition};
+use pudu_app::run_secrets;
+use pudu_app::tools::{Invoked, Submitted, Terms};
+use pudu_domain::chat::{Message, ToolCall, ToolStatus};
+use pudu_domain::state::{BackgroundTask, Write};
+use pudu_domain::task::Delivery;
+use pudu_domain::{CredentialTag, IdempotencyKey, Principal, Role, Run, RunKey, RunSpec};
+use secrecy::SecretString;
+use serde_json::{Value, json};
+use tokio::sync::OnceCell;
+
+use super::Parts;
+use super::tools::failure;
+use crate::dates::rfc3339;
+use crate::tool::Brought;
+
+/// The servers, for one run.
+pub(super) struct Servers {
+    parts: Arc<Parts>,
+    run: RunKey,
+    who: Principal,
+    has_secrets: bool,
+    secrets: OnceCell<BTreeMap<String, SecretString>>,
+}
+
+impl Servers {
+    pub(super) fn of(parts: &Arc<Parts>, run: &Run, spec: &RunSpec) -> Self {
+        let user = run.key.thread.user.clone();
+        let who = Principal {
+            tag: CredentialTag::of_user(&user),
+            user,
+            role: Role::User,
+            scope: spec.scope.clone(),
+        };
+        Self {
+            parts: Arc::clone(parts),
+            run: run.key.clone(),
+            who,
+            has_secrets: spec.secrets,
+            secrets: OnceCell::new(),
+        }
+    }
+
+    /// What the run's user may call. A config that cannot be read hides tools, and ends no run.
+    pub(super) async fn definitions(&self) -> Vec<ToolDefinition> {
+        let tools = &self.parts.tools;
+        match tools.catalog.now(tools.limits.front_door).await {
+            Ok(catalogue) => catalogue
+                .visible_to(&self.who)
+                .map(|tool| {
+                    let function = tool.function();
+                    ToolDefinition {
+                        name: function.name,
+                        description: function.description,
+                        schema: function.parameters,
+                        server: Some(tool.server.name.clone()),
+                    }
+                })
+                .collect(),
+            Err(error) => {
+                tracing::warn!(run.id = %self.run.id, error = %Chain(&error), "a run goes on without the tools of servers");
+                Vec::new()
+            }
+        }
+    }
+
+    /// Calls a tool. Repeated after a kill, a submission gets the task of the first.
+    pub(super) async fn call(&self, call: &ToolCall) -> Brought {
+        let caller = Caller {
+            thread: self.run.thread.clone(),
+            secrets: RequestSecrets::Given(self.secrets().await.clone()),
+            relayed: None,
+        };
+        let terms = Terms { key: repeatable(&self.run, call), delivery: Delivery::Run, ..Terms::default() };
+        let invoked = self.parts.tools.invoke(&self.who, caller, &call.name, call.args.clone(), terms).await;
+        match invoked {
+            Ok(Invoked::Result(result)) => Brought::only(told(call, &result)),
+            Ok(Invoked::Submitted(task)) => submitted(call, &task),
+            Err(error) => Brought::only(failure(call, &error.to_string())),
+        }
+    }
+
+    /// What the run's caller gave for its servers. What is gone is absent, and a call that needs it fails by that.
+    async fn secrets(&self) -> &BTreeMap<String, SecretString> {
+        self.secrets.get_or_init(|| self.opened()).await
+    }
+
+    async fn opened(&self) -> BTreeMap<String, SecretString> {
+        if !self.has_secrets {
+            return BTreeMap::new();
+        }
+        let gone = |why: String| {
+            tracing::warn!(run.id = %self.run.id, why, "the secrets of a run cannot be had; calls that need them fail");
+            BTreeMap::new()
+        };
+        let sealed = match self.parts.runs.secrets(&self.run).await {
+            Ok(Some(sealed)) => sealed,
+            Ok(None) => return gone("they are not kept any more".to_owned()),
+            Err(error) => return gone(Chain(&error).to_string()),
+        };
+        match self.parts.keys.current().await {
+            Ok(key) => {
+                run_secrets::open(&key, &self.run, &sealed).unwrap_or_else(|error| gone(error.to_string()))
+            }
+            Err(error) => gone(Chain(&error).to_string()),
+        }
+    }
+}
+
+/// By what a repeated submission is known. Models name calls as they like; what is no legal key is replaced by its digest.
+fn repeatable(run: &RunKey, call: &ToolCall) -> Option<IdempotencyKey> {
+    let key = IdempotencyKey::parse(format!("run:{}:{}", run.id, call.id));
+    let hashed = || {
+        let digest = pudu_config::sha256_hex(&json!(call.id));
+        IdempotencyKey::parse(format!("run:{}:{digest}", run.id)).ok()
+    };
+    key.ok().or_else(hashed)
+}
+
+/// A server's result as a model is told it.
+fn told(call: &ToolCall, result: &Value) -> Message {
+    let blocks = result.get("content").and_then(Value::as_array);
+    let texts: Vec<String> = blocks.into_iter().flatten().filter_map(text_of).collect();
+    let structured = result.get("structuredContent").filter(|value| !value.is_null());
+    let text = match (texts.is_empty(), structured) {
+        (true, Some(structured)) => structured.to_string(),
+        (true, None) => "The tool answered without any content.".to_owned(),
+        (false, _) => texts.join("\n"),
+    };
+    let failed = result.get("isError").and_then(Value::as_bool) == Some(true);
+    let status = if failed { ToolStatus::Error } else { ToolStatus::Success };
+    let mut message = Message::tool(call, status, text);
+    message.artifact = structured.map(|structured| json!({ "structured_content": structured }));
+    message
+}
+
+/// What a block says; of one that is no text, what it is.
+fn text_of(block: &Value) -> Option<String> {
+    let field = |name: &str| block.get(name).and_then(Value::as_str);
+    match field("type")? {
+        "text" => field("text").map(str::to_owned),
+        "resource" => {
+            let resource = block.get("resource")?;
+            let text = resource.get("text").and_then(Value::as_str).map(str::to_owned);
+            text.or_else(|| Some(format!("[resource {}]", resource.get("uri")?.as_str()?)))
+        }
+        "resource_link" => Some(format!("[resource {}]", field("uri")?)),
+        kind => Some(format!(
+            "[{kind} of type {}, which cannot be shown here]",
+            field("mimeType").unwrap_or("unknown")
+        )),
+    }
+}
+
+/// What a model is told of a task that runs on.
+fn submitted(call: &ToolCall, task: &Submitted) -> Brought {
+    let Submitted { task_id, task_name, status, .. } = task;
+    let text = format!(
+        "The task '{task_name}' was submitted and runs in the background (id {task_id}, status {status}). Do not wait for it \
+         and do not submit it again: the conversation is continued with its news when there are any. Tell the user that it \
+         is running."
+    );
+    let mut message = Message::tool(call, ToolStatus::Success, text);
+    let known = json!({ "task_id": task_id, "task_name": task_name, "status": status });
+    message.artifact = Some(json!({ "background_task": known }));
+    let entry = BackgroundTask {
+        task_id: task_id.clone(),
+        task_name: task_name.clone(),
+        status: (*status).to_owned(),
+        updated_at: rfc3339(task.updated_at),
+    };
+    Brought { writes: vec![Write::BackgroundTasks(vec![entry])], ..Brought::only(message) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn call(id: &str) -> ToolCall {
+        ToolCall::new(id, "t", serde_json::Map::new())
+    }
+
+    #[test]
+    fn a_result_is_told_by_its_texts_and_what_else_it_holds_is_named() {
+        let result = json!({"content": [
+            {"type": "text", "text": "a"}, {"type": "image", "mimeType": "image/png", "data": "AAAA"},
+            {"type": "resource_link", "uri": "file:///x"},
+        ], "structuredContent": {"n": 1}});
+        let message = told(&call("c"), &result);
+        assert_eq!(
+            message.content.text(),
+            "a\n[image of type image/png, which cannot be shown here]\n[resource file:///x]"
+        );
+        assert_eq!(message.artifact, Some(json!({"structured_content": {"n": 1}})));
+        assert_eq!(message.status, Some(ToolStatus::Success));
+        let failed =
+            told(&call("c"), &json!({"content": [], "structuredContent": {"n": 1}, "isError": true}));
+        assert_eq!((failed.content.text().as_str(), failed.status), (r#"{"n":1}"#, Some(ToolStatus::Error)));
+    }
+
+    #[test]
+    fn a_call_of_any_name_can_be_repeated() {
+        let run = crate::fixture::World::new(&json!({})).run.key;
+        assert_eq!(repeatable(&run, &call("c")).unwrap().as_str(), "run:r:c");
+        let odd = repeatable(&run, &call(&"ü".repeat(500))).unwrap();
+        assert_ne!(odd, repeatable(&run, &call("ü")).unwrap());
+    }
+}

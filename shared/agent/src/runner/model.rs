@@ -1,0 +1,215 @@
+//! A step of the model: what it is sent, its answer, and what the middlewares make of that.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use pudu_app::ports::{ModelCall, ModelEntry, ModelError, ModelFault, ToolDefinition};
+use pudu_domain::chat::{Message, Speaker, Usage};
+use pudu_domain::run::{Notice, Totals};
+use pudu_domain::state::State;
+use serde_json::{Value, json};
+
+use super::aside::Beside;
+use super::begin::record;
+use super::progress::{NAME, Progress};
+use super::session::{Did, Session, Stop};
+use crate::middleware::{Flow, Request};
+use crate::retry::{self, After, Retries};
+use crate::turn::Turn;
+
+/// An answer, or what stands for one.
+struct Asked {
+    answer: Message,
+    notices: Vec<Notice>,
+    failed: Option<ModelError>,
+}
+
+impl Session {
+    pub(super) async fn model(&mut self) -> Result<Did, Stop> {
+        let parts = Arc::clone(&self.parts);
+        let (spec, options, run) = (Arc::clone(&self.spec), Arc::clone(&self.options), self.run.clone());
+        let chain = self.chain().to_vec();
+        let mut turn = Turn::new(&run, &spec, &options, self.state.clone(), self.now());
+        let mut progress = Progress::of(&self.state);
+        progress.steps += 1;
+        progress.again = false;
+        let entry = match parts.roster.choose(&options).await {
+            Ok(entry) => entry,
+            Err(why) => return Err(self.failed(&why)),
+        };
+        let aside = Beside { parts: &parts, run: &run, entry: &entry };
+        self.watched(async {
+            for middleware in &chain {
+                middleware.before_model(&mut turn, &aside).await;
+            }
+        })
+        .await?;
+        let tools = self.offered().await?;
+        let mut request = Request { system: Vec::new(), messages: turn.state().messages.clone(), tools };
+        for middleware in &chain {
+            middleware.shape(&turn, &mut request);
+        }
+        let Asked { mut answer, notices, failed } = self.ask(&entry, request, &mut progress).await?;
+        for notice in notices {
+            turn.tell(notice);
+        }
+        tally(&mut turn.totals, &entry.name, answer.usage_metadata.unwrap_or_default(), failed.is_none());
+        identified(&mut answer, turn.state());
+        let mut flow = Flow::Go;
+        if let Some(error) = failed {
+            turn.fail(error.to_string());
+        } else {
+            for middleware in chain.iter().rev() {
+                flow = middleware.after_model(&mut turn, &mut answer);
+                if flow != Flow::Go {
+                    break;
+                }
+            }
+        }
+        progress.again = flow == Flow::Again;
+        progress.ended = flow == Flow::End;
+        progress.stopped = progress.stopped.or(turn.stopped());
+        progress.failed = progress.failed.take().or_else(|| turn.failed().map(str::to_owned));
+        let metadata = json!({ "model_name": entry.name, "usage": answer.usage_metadata });
+        turn.tell(record("llm.ai.response", "message", json!(answer), metadata));
+        turn.say(answer);
+        turn.count(NAME, &progress);
+        self.keep(turn.finish(), true).await?;
+        Ok(Did::On)
+    }
+
+    /// Asks until there is an answer or no reason to ask again.
+    async fn ask(
+        &mut self,
+        entry: &ModelEntry,
+        mut request: Request,
+        progress: &mut Progress,
+    ) -> Result<Asked, Stop> {
+        let mut retries = Retries::default();
+        request.tools.retain(|tool| !progress.quarantined.contains(&tool.name));
+        loop {
+            let call = self.call(entry, &request);
+            let error = match self.speak(&call).await? {
+                Ok(spoken) => {
+                    let message = Message { id: call.id, ..spoken.message };
+                    return Ok(Asked { answer: message, notices: spoken.frames, failed: None });
+                }
+                Err(error) => error,
+            };
+            tracing::info!(run.id = %self.run.key.id, %error, "a model did not answer");
+            let told = json!({ "message": error.message, "reason": retry::reason(&error.fault) });
+            let record = record("llm.error", "error", told, json!({ "model_name": entry.name }));
+            match retries.after(&error, self.draw()) {
+                After::Wait { wait, attempt, most } => {
+                    let data = retry::event(&error, attempt, most, wait);
+                    self.tell(vec![Notice::Frame { event: "custom".to_owned(), data }, record]).await?;
+                    let clock = Arc::clone(&self.parts.clock);
+                    self.watched(clock.sleep(wait)).await?;
+                }
+                After::Without(name) if request.tools.iter().any(|tool| tool.name == name) => {
+                    let left_out = quarantine(&mut request.tools, &name, &error.fault);
+                    progress.quarantined.push(name);
+                    self.tell(vec![record, left_out]).await?;
+                }
+                After::Without(_) | After::GiveUp => {
+                    let answer = retry::fallback(&call.id, &error);
+                    let notices = vec![record, self.spoken(&answer, &entry.name)];
+                    return Ok(Asked { answer, notices, failed: Some(error) });
+                }
+            }
+        }
+    }
+
+    /// The call of that request. Each try has an id of its own: a client adds pieces up by it.
+    fn call(&self, entry: &ModelEntry, request: &Request) -> ModelCall {
+        let mut messages = Vec::with_capacity(request.messages.len() + 1);
+        if !request.system.is_empty() {
+            messages.push(Message::new(Speaker::System, "system", request.system.join("\n\n")));
+        }
+        messages.extend(request.messages.iter().cloned());
+        ModelCall {
+            entry: entry.clone(),
+            messages,
+            tools: request.tools.clone(),
+            id: format!("ai-{:016x}", self.draw()),
+            reasoning_effort: self.options.reasoning_effort.clone(),
+        }
+    }
+
+    fn draw(&self) -> u64 {
+        let mut bytes = [0; 8];
+        self.parts.random.fill(&mut bytes);
+        u64::from_be_bytes(bytes)
+    }
+}
+
+/// Leaves a tool out that the provider does not take, and says which, whose, and where its schema is at fault.
+fn quarantine(tools: &mut Vec<ToolDefinition>, name: &str, fault: &ModelFault) -> Notice {
+    let server = tools.iter().find(|tool| tool.name == name).and_then(|tool| tool.server.clone());
+    tools.retain(|tool| tool.name != name);
+    let path = if let ModelFault::Schema { path, .. } = fault { path.clone() } else { None };
+    tracing::warn!(
+        tool.name = name,
+        server = server.as_deref(),
+        path,
+        "a model does not take a tool's schema; the run goes on without it"
+    );
+    let content = json!({ "tool": name, "server": server, "path": path });
+    record("middleware:tool_schema", "middleware", content, json!({}))
+}
+
+/// Adds up what a call took.
+pub(super) fn tally(totals: &mut Totals, model: &str, usage: Usage, of_the_agent: bool) {
+    totals.calls = totals.calls.saturating_add(1);
+    totals.tokens += usage;
+    *totals.by_model.entry(model.to_owned()).or_default() += usage;
+    let whose = if of_the_agent { &mut totals.lead } else { &mut totals.middleware };
+    *whose = whose.saturating_add(usage.total_tokens);
+}
+
+/// Gives every call an id that no other call of the conversation has: answers are told apart by it, and there are models that
+/// count their calls from nought each time.
+fn identified(answer: &mut Message, state: &State) {
+    let mut taken: BTreeSet<String> =
+        state.messages.iter().flat_map(|message| &message.tool_calls).map(|call| call.id.clone()).collect();
+    for (index, call) in answer.tool_calls.iter_mut().enumerate() {
+        if call.name.trim().is_empty() {
+            "unknown_tool".clone_into(&mut call.name);
+        }
+        if call.id.trim().is_empty() || !taken.insert(call.id.clone()) {
+            let base = if call.id.trim().is_empty() { "call" } else { call.id.trim() };
+            call.id = format!("{base}-{}-{index}", answer.id);
+            taken.insert(call.id.clone());
+        }
+    }
+    for invalid in &mut answer.invalid_tool_calls {
+        invalid.id.get_or_insert_with(|| format!("call-{}-invalid", answer.id));
+    }
+    // What a provider sends of them beside the calls would contradict them.
+    answer.additional_kwargs.remove("tool_calls");
+    if answer.response_metadata.get("finish_reason") == Some(&Value::Null) {
+        answer.response_metadata.remove("finish_reason");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use pudu_domain::chat::ToolCall;
+    use serde_json::Map;
+
+    use super::*;
+
+    #[test]
+    fn no_two_calls_of_a_conversation_have_one_id() {
+        let with = |id: &str, calls: &[&str]| Message {
+            tool_calls: calls.iter().map(|call| ToolCall::new(*call, "", Map::new())).collect(),
+            ..Message::new(Speaker::Ai, id, "")
+        };
+        let state = State { messages: vec![with("a", &["call_0"])], ..State::default() };
+        let mut answer = with("b", &["call_0", "", "x", "x"]);
+        identified(&mut answer, &state);
+        let ids: Vec<&str> = answer.tool_calls.iter().map(|call| call.id.as_str()).collect();
+        assert_eq!(ids, ["call_0-b-0", "call-b-1", "x", "x-b-3"]);
+        assert!(answer.tool_calls.iter().all(|call| call.name == "unknown_tool"));
+    }
+}

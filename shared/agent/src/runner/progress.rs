@@ -1,0 +1,127 @@
+//! How far a run is: what the loop itself remembers from step to step, and the next step that follows from the state. Pure.
+
+use pudu_domain::chat::{Speaker, ToolCall};
+use pudu_domain::run::{Run, StopReason};
+use pudu_domain::state::State;
+use serde::{Deserialize, Serialize};
+
+/// By which name it is kept among the counters of the middlewares.
+pub(super) const NAME: &str = "loop";
+
+/// What the loop remembers. It begins anew with each run.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub(super) struct Progress {
+    /// Model calls and tool rounds that were begun.
+    pub(super) steps: u32,
+    /// The model is asked once more, whatever its last answer calls.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(super) again: bool,
+    /// The run ends here, whatever is open.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(super) ended: bool,
+    /// What cut it short.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) stopped: Option<StopReason>,
+    /// Why it failed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) failed: Option<String>,
+    /// Tools that the provider does not take; the model is not offered them again in this run.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) quarantined: Vec<String>,
+}
+
+/// What is to be done next.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Next {
+    /// Nothing was done yet.
+    Begin,
+    /// The model is asked.
+    Model,
+    /// These calls are made.
+    Tools(Vec<ToolCall>),
+    /// It has ended.
+    End,
+}
+
+impl Progress {
+    /// How far the run of that state is.
+    pub(super) fn of(state: &State) -> Self {
+        let kept = state.counters.get(NAME).cloned();
+        kept.and_then(|value| serde_json::from_value(value).ok()).unwrap_or_default()
+    }
+}
+
+/// The next step of `run` in that state.
+pub(super) fn next(run: &Run, state: &State) -> Next {
+    if run.checkpoints == 0 {
+        return Next::Begin;
+    }
+    let progress = Progress::of(state);
+    if progress.ended {
+        return Next::End;
+    }
+    if progress.again {
+        return Next::Model;
+    }
+    let open: Vec<ToolCall> = state.open_calls().into_iter().cloned().collect();
+    if !open.is_empty() {
+        return Next::Tools(open);
+    }
+    match state.messages.last() {
+        Some(last) if last.speaker == Speaker::Ai && last.invalid_tool_calls.is_empty() => Next::End,
+        Some(_) => Next::Model,
+        None => Next::End,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use pudu_domain::chat::{Message, ToolStatus};
+    use serde_json::Map;
+
+    use super::*;
+    use crate::fixture::World;
+
+    fn world() -> Run {
+        World::new(&serde_json::json!({})).run
+    }
+
+    fn ai(calls: &[&str]) -> Message {
+        let calls = calls.iter().map(|id| ToolCall::new(*id, "t", Map::new()));
+        Message { tool_calls: calls.collect(), ..Message::new(Speaker::Ai, "a", "x") }
+    }
+
+    fn after(messages: Vec<Message>) -> Next {
+        let run = Run { checkpoints: 1, ..world() };
+        next(&run, &State { messages, ..State::default() })
+    }
+
+    #[test]
+    fn the_next_step_follows_from_what_was_said_last() {
+        let user = || Message::new(Speaker::Human, "h", "hello");
+        let done = Message::tool(&ToolCall::new("1", "t", Map::new()), ToolStatus::Success, "ok");
+        assert_eq!(next(&world(), &State::default()), Next::Begin);
+        assert_eq!(after(vec![user()]), Next::Model);
+        assert_eq!(after(vec![user(), ai(&[])]), Next::End);
+        assert!(matches!(after(vec![user(), ai(&["1", "2"])]), Next::Tools(calls) if calls.len() == 2));
+        assert!(
+            matches!(after(vec![ai(&["1", "2"]), done.clone()]), Next::Tools(calls) if calls[0].id == "2")
+        );
+        assert_eq!(after(vec![ai(&["1"]), done]), Next::Model);
+        assert_eq!(after(vec![ai(&["1"]), user()]), Next::Model, "what was interrupted is not made up for");
+        assert_eq!(after(vec![]), Next::End);
+    }
+
+    #[test]
+    fn what_the_loop_remembers_comes_first() {
+        let run = Run { checkpoints: 1, ..world() };
+        let mut state = State { messages: vec![ai(&["1"])], ..State::default() };
+        let mut remember = |progress: Progress| {
+            state.counters.insert(NAME.into(), serde_json::to_value(progress).unwrap());
+            next(&run, &state)
+        };
+        assert_eq!(remember(Progress { again: true, ..Progress::default() }), Next::Model);
+        assert_eq!(remember(Progress { ended: true, again: true, ..Progress::default() }), Next::End);
+    }
+}

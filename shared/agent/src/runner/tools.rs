@@ -1,0 +1,162 @@
+//! A round of tools: the open calls of the model's last message, side by side, each result a commit of its own. A round that was
+//! cut off goes on with the calls that have no answer.
+
+use std::sync::Arc;
+
+use futures_util::StreamExt;
+use futures_util::stream::FuturesUnordered;
+use pudu_app::ports::ToolDefinition;
+use pudu_domain::chat::{Message, ToolCall, ToolStatus};
+use pudu_domain::state::{BackgroundTask, State, Write};
+use pudu_domain::{Run, RunSpec};
+use serde_json::json;
+
+use super::Parts;
+use super::begin::record;
+use super::mcp::Servers;
+use super::progress::{NAME, Progress};
+use super::session::{Did, Session, Stop};
+use crate::options::Options;
+use crate::tool::{Bench, Brought, Tool};
+use crate::turn::Turn;
+
+/// What a round of calls works with.
+struct Round {
+    parts: Arc<Parts>,
+    run: Run,
+    spec: Arc<RunSpec>,
+    options: Arc<Options>,
+    state: State,
+    servers: Servers,
+}
+
+impl Session {
+    /// The tools that the model is offered: ours first, then those of servers.
+    pub(super) async fn offered(&mut self) -> Result<Vec<ToolDefinition>, Stop> {
+        let mut offered: Vec<ToolDefinition> = self.own().map(|tool| tool.definition()).collect();
+        let servers = Servers::of(&self.parts, &self.run, &self.spec);
+        for tool in self.watched(servers.definitions()).await? {
+            if self.has(&tool.name) && offered.iter().all(|other| other.name != tool.name) {
+                offered.push(tool);
+            }
+        }
+        Ok(offered)
+    }
+
+    fn own(&self) -> impl Iterator<Item = &Arc<dyn Tool>> {
+        let own = self.parts.own.iter().filter(|tool| tool.is_offered(&self.options));
+        own.filter(|tool| self.has(&tool.definition().name))
+    }
+
+    /// Whether the run has the tool of that name, if anybody has: a subagent has those of its type.
+    fn has(&self, name: &str) -> bool {
+        self.spec.subagent.as_ref().is_none_or(|subagent| subagent.has(name))
+    }
+
+    pub(super) async fn tools(&mut self, calls: Vec<ToolCall>) -> Result<Did, Stop> {
+        let round = Arc::new(Round {
+            parts: Arc::clone(&self.parts),
+            run: self.run.clone(),
+            spec: Arc::clone(&self.spec),
+            options: Arc::clone(&self.options),
+            state: self.state.clone(),
+            servers: Servers::of(&self.parts, &self.run, &self.spec),
+        });
+        let stopped: Vec<Option<Message>> = calls.iter().map(|call| self.stopped(call)).collect();
+        let mut running: FuturesUnordered<_> = calls
+            .into_iter()
+            .zip(stopped)
+            .map(|(call, stopped)| {
+                let round = Arc::clone(&round);
+                async move {
+                    let brought = match stopped {
+                        Some(answer) => Brought::only(answer),
+                        None => round.call(&call).await,
+                    };
+                    (call, brought)
+                }
+            })
+            .collect();
+        let mut is_first = true;
+        while let Some((call, brought)) = self.watched(running.next()).await? {
+            self.answered(&call, brought, is_first, running.is_empty()).await?;
+            is_first = false;
+        }
+        Ok(Did::On)
+    }
+
+    /// What is answered in a tool's place.
+    fn stopped(&self, call: &ToolCall) -> Option<Message> {
+        if !self.has(&call.name) {
+            return Some(failure(call, &format!("this agent has no tool '{}'", call.name)));
+        }
+        let turn = Turn::new(&self.run, &self.spec, &self.options, self.state.clone(), self.now());
+        self.chain().iter().find_map(|middleware| middleware.before_tool(&turn, call))
+    }
+
+    /// Commits what a call brought.
+    async fn answered(
+        &mut self,
+        call: &ToolCall,
+        brought: Brought,
+        is_first: bool,
+        is_last: bool,
+    ) -> Result<(), Stop> {
+        let Brought { mut message, writes, notices, ends } = brought;
+        let (spec, options, run) = (Arc::clone(&self.spec), Arc::clone(&self.options), self.run.clone());
+        let mut turn = Turn::new(&run, &spec, &options, self.state.clone(), self.now());
+        for middleware in self.chain().iter().rev() {
+            middleware.after_tool(&mut turn, call, &mut message);
+        }
+        for write in writes {
+            let write = match write {
+                Write::BackgroundTasks(tasks) => Write::BackgroundTasks(with(turn.state(), tasks)),
+                other => other,
+            };
+            turn.write(write);
+        }
+        for notice in notices {
+            turn.tell(notice);
+        }
+        let mut progress = Progress::of(&self.state);
+        progress.steps += u32::from(is_first);
+        progress.ended |= ends;
+        turn.count(NAME, &progress);
+        turn.tell(record("llm.tool.result", "message", json!(message), json!({ "tool_call_id": call.id })));
+        turn.say(message);
+        self.keep(turn.finish(), is_last).await
+    }
+}
+
+impl Round {
+    async fn call(&self, call: &ToolCall) -> Brought {
+        let own = self.parts.own.iter().filter(|tool| tool.is_offered(&self.options));
+        let own = own.into_iter().find(|tool| tool.definition().name == call.name);
+        let Some(tool) = own else { return self.servers.call(call).await };
+        let bench = Bench {
+            run: &self.run,
+            spec: &self.spec,
+            options: &self.options,
+            state: &self.state,
+            now: self.parts.clock.now(),
+        };
+        tool.call(bench, call).await
+    }
+}
+
+/// The tasks that the conversation knows of, with these: calls that run side by side do not know of each other's.
+fn with(state: &State, tasks: Vec<BackgroundTask>) -> Vec<BackgroundTask> {
+    let mut all = state.background_tasks.clone().unwrap_or_default();
+    for task in tasks {
+        match all.iter_mut().find(|old| old.task_id == task.task_id) {
+            Some(old) => *old = task,
+            None => all.push(task),
+        }
+    }
+    all
+}
+
+/// The answer to a call of a tool that failed.
+pub(super) fn failure(call: &ToolCall, why: &str) -> Message {
+    Message::tool(call, ToolStatus::Error, format!("Error: {why}"))
+}
