@@ -4,6 +4,7 @@
 //! [`Gate::crashed`] and drops the worker; until then nothing of that worker gets through the gate any more.
 
 mod remote;
+mod run_store;
 mod runs;
 mod script;
 mod stores;

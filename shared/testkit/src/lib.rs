@@ -3,6 +3,7 @@
 //! Everything here is deterministic: ordered maps, seeded randomness, time from a paused runtime, and every port call
 //! recorded in a [`Trace`], so that the same seed gives the same trace. The simulation's world is built of these pieces.
 
+mod blobs;
 pub mod clock;
 pub mod conformance;
 pub mod fixture;
@@ -22,6 +23,7 @@ pub mod trace;
 mod vault;
 mod waker;
 
+pub use blobs::FakeBlobs;
 pub use clock::{ManualClock, VirtualClock};
 pub use gate::{Fate, Gate, Gated, Script};
 pub use keys::FixedKeys;

@@ -14,6 +14,7 @@ mod keys;
 mod notes;
 mod peers;
 pub(crate) mod rows;
+mod runs;
 mod tasks;
 mod threads;
 mod tokens;
@@ -25,8 +26,8 @@ use std::time::Duration;
 
 use pudu_app::ports::{Clock, DeliveredEvent, ItemKey, NoteKey, Revision, StoreError, TokenKey};
 use pudu_domain::{
-    Durable, Note, Payload, RemoteTaskId, ServerName, Task, TaskKey, TaskSpec, Thread, ThreadKey, Timestamp,
-    Token, UserId,
+    Conversation, Durable, Note, Payload, RemoteTaskId, Run, RunKey, ServerName, Task, TaskKey, TaskSpec,
+    Thread, ThreadKey, Timestamp, Token, UserId,
 };
 use serde_json::Value;
 
@@ -180,6 +181,16 @@ impl FakeTable {
         lock(&self.0).notes.values().map(|row| row.note.clone()).collect()
     }
 
+    /// Every run.
+    pub fn runs(&self) -> Vec<Run> {
+        lock(&self.0).runs.rows.values().map(|row| row.run.clone()).collect()
+    }
+
+    /// Every conversation.
+    pub fn conversations(&self) -> Vec<Conversation> {
+        lock(&self.0).runs.conversations.values().cloned().collect()
+    }
+
     /// Every delivered event, by thread, in the order of delivery.
     pub fn delivered(&self) -> BTreeMap<ThreadKey, Vec<DeliveredEvent>> {
         let rows = lock(&self.0);
@@ -223,6 +234,13 @@ impl FakeTable {
     pub fn corrupt_spec(&self, key: &TaskKey) {
         if let Some(row) = lock(&self.0).tasks.get_mut(key) {
             row.spec_broken = true;
+        }
+    }
+
+    /// Makes a run's hot row undecodable.
+    pub fn corrupt_run(&self, key: &RunKey) {
+        if let Some(row) = lock(&self.0).runs.rows.get_mut(key) {
+            row.broken = true;
         }
     }
 

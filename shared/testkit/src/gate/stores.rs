@@ -16,7 +16,7 @@ use serde_json::Value;
 use super::Gated;
 
 impl<P: ?Sized> Gated<P> {
-    async fn through<T: Debug>(
+    pub(super) async fn through<T: Debug>(
         &self,
         op: &'static str,
         call: impl Future<Output = Result<T, StoreError>>,

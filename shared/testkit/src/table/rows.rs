@@ -14,6 +14,7 @@ use pudu_domain::{
 
 use super::events::{Body, Marker};
 use super::index::Index;
+use super::runs::Runs;
 use super::{Attempt, Delivered, Flaw, Handle, StoredTask, Write, Wrote};
 
 pub(super) struct TaskRow {
@@ -54,6 +55,7 @@ pub(super) struct Rows {
     pub(super) keys: BTreeMap<KeyId, StoredKey>,
     pub(super) audit: BTreeMap<String, AuditRecord>,
     pub(super) buckets: BTreeMap<UserId, Bucket>,
+    pub(super) runs: Runs,
     pub(super) index: Index,
     pub(super) writes: Vec<Write>,
     pub(super) flaws: BTreeSet<Flaw>,
@@ -99,6 +101,7 @@ impl Rows {
             keys: BTreeMap::new(),
             audit: BTreeMap::new(),
             buckets: BTreeMap::new(),
+            runs: Runs::default(),
             index,
             writes: Vec::new(),
             flaws: BTreeSet::new(),

@@ -71,6 +71,9 @@ impl Rows {
             self.bodies.retain(|note, _| note.task.thread != *key);
             self.delivered.retain(|note| note.task.thread != *key);
             self.notified.retain(|task, _| task.thread != *key);
+            for run in self.runs.remove(key) {
+                self.index.put(&ItemKey::Run(run), None);
+            }
             if !self.has(Flaw::ErasesHalf) {
                 self.notes.retain(|note, _| note.task.thread != *key);
                 self.events.remove(key);
@@ -91,6 +94,7 @@ impl Rows {
             || !self.has(Flaw::ErasesHalf) && told()
             || self.bodies.keys().any(|note| note.task.thread == *key)
             || self.notified.keys().any(|task| task.thread == *key)
+            || self.runs.has_rows(key)
     }
 }
 
