@@ -33,8 +33,9 @@ pub enum After {
 }
 
 /// The tries of one model call: each kind of failure has a budget of its own.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Retries {
+    most: u32,
     transient: u32,
     burst: u32,
     stalled: u32,
@@ -43,12 +44,20 @@ pub struct Retries {
 }
 
 impl Retries {
+    /// With `retries` after the first try, as the model's entry says; what has a smaller budget keeps to that.
+    pub const fn of(retries: u32) -> Self {
+        let most = retries.saturating_add(1);
+        Self { most, transient: 0, burst: 0, stalled: 0, without: 0, waited: Duration::ZERO }
+    }
+
     /// What is done after `error`; `draw` is 64 random bits.
     pub fn after(&mut self, error: &ModelError, draw: u64) -> After {
         let (failed, most, base) = match &error.fault {
-            ModelFault::Transient | ModelFault::Busy => (&mut self.transient, 3, Duration::from_secs(1)),
-            ModelFault::Burst => (&mut self.burst, 2, Duration::from_secs(5)),
-            ModelFault::Stalled => (&mut self.stalled, 2, Duration::from_secs(1)),
+            ModelFault::Transient | ModelFault::Busy => {
+                (&mut self.transient, self.most, Duration::from_secs(1))
+            }
+            ModelFault::Burst => (&mut self.burst, self.most.min(2), Duration::from_secs(5)),
+            ModelFault::Stalled => (&mut self.stalled, self.most.min(2), Duration::from_secs(1)),
             ModelFault::Schema { tool: Some(tool), .. } if self.without < WITHOUT => {
                 self.without += 1;
                 return After::Without(tool.clone());
@@ -143,7 +152,7 @@ mod tests {
     }
 
     fn tries(fault: &ModelFault) -> u32 {
-        let mut retries = Retries::default();
+        let mut retries = Retries::of(2);
         let mut tries = 1;
         while retries.after(&error(fault.clone()), 7) != After::GiveUp {
             tries += 1;
@@ -166,7 +175,7 @@ mod tests {
         for (fault, most) in budgets {
             assert_eq!(tries(&fault), most, "{fault:?}");
         }
-        let mut retries = Retries::default();
+        let mut retries = Retries::of(2);
         retries.after(&error(ModelFault::Burst), 0);
         let after = retries.after(&error(ModelFault::Transient), 0);
         assert!(matches!(after, After::Wait { attempt: 2, most: 3, .. }), "a burst took nothing of it");
@@ -187,7 +196,7 @@ mod tests {
     #[test]
     fn what_the_provider_names_is_taken_as_it_is() {
         let told = ModelError { retry_after: Some(Duration::from_secs(42)), ..error(ModelFault::Burst) };
-        let after = Retries::default().after(&told, 0);
+        let after = Retries::of(2).after(&told, 0);
         assert_eq!(after, After::Wait { wait: Duration::from_secs(42), attempt: 2, most: 2 });
         let event = event(&told, 2, 2, Duration::from_millis(1500));
         assert_eq!((&event["type"], &event["wait_ms"]), (&json!("llm_retry"), &json!(1500)));
@@ -196,7 +205,7 @@ mod tests {
     #[test]
     fn a_tool_that_the_provider_does_not_take_is_left_out() {
         let fault = ModelFault::Schema { tool: Some("t".into()), path: Some("$.x".into()) };
-        assert_eq!(Retries::default().after(&error(fault.clone()), 0), After::Without("t".into()));
+        assert_eq!(Retries::of(2).after(&error(fault.clone()), 0), After::Without("t".into()));
         assert_eq!(tries(&fault), 17, "but not for ever");
     }
 

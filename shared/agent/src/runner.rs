@@ -22,7 +22,7 @@ use async_trait::async_trait;
 use pudu_app::chain::Chain;
 use pudu_app::deadline::Deadline;
 use pudu_app::limits::Limits;
-use pudu_app::ports::{Clock, ItemKey, ModelEntry, Models, Random, RunStore, SealKeys, StoreError};
+use pudu_app::ports::{Clock, ItemKey, Models, Random, RunStore, SealKeys, StoreError};
 use pudu_app::runs::checkpoints::Checkpoints;
 use pudu_app::tools::Tools;
 use pudu_app::wakeups::Wakeups;
@@ -30,22 +30,11 @@ use pudu_app::worker::{Ran, Work};
 use pudu_domain::{Lane, Lease, Policy, RunKey};
 
 use crate::middleware::Middleware;
-use crate::options::Options;
 use crate::tool::Tool;
 use session::Session;
 
 /// What an invocation must have left to begin with a run, or to do another step.
 pub const RESERVE: std::time::Duration = std::time::Duration::from_secs(20);
-
-/// Which models there are.
-#[async_trait]
-pub trait Roster: Send + Sync {
-    /// The model that a run of these options uses. Errors: there is none, as a sentence for the user.
-    async fn choose(&self, options: &Options) -> Result<ModelEntry, String>;
-
-    /// The model of that name, if there is one.
-    async fn named(&self, name: &str) -> Option<ModelEntry>;
-}
 
 /// What a runner is made of.
 pub struct Parts {
@@ -57,9 +46,7 @@ pub struct Parts {
     pub checkpoints: Checkpoints,
     /// Who speaks with models.
     pub models: Arc<dyn Models>,
-    /// Which models there are.
-    pub roster: Arc<dyn Roster>,
-    /// Tools of servers, and the catalogue of them.
+    /// Tools of servers, the catalogue of them, and the config with its models.
     pub tools: Tools,
     /// What opens the secrets of a run's caller.
     pub keys: Arc<dyn SealKeys>,

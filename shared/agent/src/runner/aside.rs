@@ -23,7 +23,10 @@ pub(super) struct Beside<'a> {
 impl Aside for Beside<'_> {
     async fn ask(&self, turn: &mut Turn<'_>, model: Option<&str>, prompt: String) -> Option<String> {
         let other = match model {
-            Some(name) => self.parts.roster.named(name).await,
+            Some(name) => {
+                let roster = self.parts.tools.configs.roster().await.ok();
+                roster.and_then(|roster| roster.choose(Some(name), false).ok()).map(|chosen| chosen.entry)
+            }
             None => None,
         };
         let call = ModelCall {

@@ -16,9 +16,9 @@ impl Session {
         let parts = Arc::clone(&self.parts);
         let (spec, options, run) = (Arc::clone(&self.spec), Arc::clone(&self.options), self.run.clone());
         let chain = self.chain().to_vec();
-        if let Ok(entry) = parts.roster.choose(&options).await {
+        if let Ok(chosen) = self.chosen().await? {
             let mut turn = Turn::new(&run, &spec, &options, self.state.clone(), self.now());
-            let aside = Beside { parts: &parts, run: &run, entry: &entry };
+            let aside = Beside { parts: &parts, run: &run, entry: &chosen.entry };
             self.watched(async {
                 for middleware in chain.iter().rev() {
                     middleware.after_run(&mut turn, &aside).await;

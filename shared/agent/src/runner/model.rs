@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use pudu_app::ports::{ModelCall, ModelEntry, ModelError, ModelFault, ToolDefinition};
+use pudu_app::models::Chosen;
+use pudu_app::ports::{ModelCall, ModelError, ModelFault, StoreError, ToolDefinition};
 use pudu_domain::chat::{Message, Speaker, Usage};
 use pudu_domain::run::{Notice, Totals};
 use pudu_domain::state::State;
@@ -33,10 +34,8 @@ impl Session {
         let mut progress = Progress::of(&self.state);
         progress.steps += 1;
         progress.again = false;
-        let entry = match parts.roster.choose(&options).await {
-            Ok(entry) => entry,
-            Err(why) => return Err(self.failed(&why)),
-        };
+        let chosen = self.chosen().await?.map_err(|error| self.failed(&error.to_string()))?;
+        let entry = chosen.entry.clone();
         let aside = Beside { parts: &parts, run: &run, entry: &entry };
         self.watched(async {
             for middleware in &chain {
@@ -49,7 +48,7 @@ impl Session {
         for middleware in &chain {
             middleware.shape(&turn, &mut request);
         }
-        let Asked { mut answer, notices, failed } = self.ask(&entry, request, &mut progress).await?;
+        let Asked { mut answer, notices, failed } = self.ask(&chosen, request, &mut progress).await?;
         for notice in notices {
             turn.tell(notice);
         }
@@ -78,17 +77,27 @@ impl Session {
         Ok(Did::On)
     }
 
+    /// The run's model. Inside, why there is none that can be asked.
+    pub(super) async fn chosen(&self) -> Result<Result<Chosen, ModelError>, Stop> {
+        let roster = self.parts.tools.configs.roster().await;
+        let roster = roster.map_err(|error| {
+            Stop::Store(StoreError::Unavailable { operation: "reading the config", source: error.into() })
+        })?;
+        Ok(roster.choose(self.options.model.as_deref(), self.options.thinking))
+    }
+
     /// Asks until there is an answer or no reason to ask again.
     async fn ask(
         &mut self,
-        entry: &ModelEntry,
+        chosen: &Chosen,
         mut request: Request,
         progress: &mut Progress,
     ) -> Result<Asked, Stop> {
-        let mut retries = Retries::default();
+        let entry = &chosen.entry;
+        let mut retries = Retries::of(entry.retries);
         request.tools.retain(|tool| !progress.quarantined.contains(&tool.name));
         loop {
-            let call = self.call(entry, &request);
+            let call = self.call(chosen, &request);
             let error = match self.speak(&call).await? {
                 Ok(spoken) => {
                     let message = Message { id: call.id, ..spoken.message };
@@ -121,18 +130,18 @@ impl Session {
     }
 
     /// The call of that request. Each try has an id of its own: a client adds pieces up by it.
-    fn call(&self, entry: &ModelEntry, request: &Request) -> ModelCall {
+    fn call(&self, chosen: &Chosen, request: &Request) -> ModelCall {
         let mut messages = Vec::with_capacity(request.messages.len() + 1);
         if !request.system.is_empty() {
             messages.push(Message::new(Speaker::System, "system", request.system.join("\n\n")));
         }
         messages.extend(request.messages.iter().cloned());
         ModelCall {
-            entry: entry.clone(),
+            entry: chosen.entry.clone(),
             messages,
             tools: request.tools.clone(),
             id: format!("ai-{:016x}", self.draw()),
-            reasoning_effort: self.options.reasoning_effort.clone(),
+            reasoning_effort: chosen.effort(self.options.reasoning_effort.as_deref()),
         }
     }
 
