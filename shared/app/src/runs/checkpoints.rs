@@ -1,6 +1,7 @@
 //! Checkpoints with bodies of any size: what is too large for a row is a blob under its digest, and is read back when the
 //! state is.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use pudu_domain::run::{Body, Checkpoint};
@@ -78,6 +79,32 @@ impl Checkpoints {
             }
         }
         state.ok_or_else(missing)
+    }
+
+    /// The states from checkpoint `oldest` to `newest` of a run, by number; those that are not there whole are left out.
+    pub async fn states(
+        &self,
+        run: &RunKey,
+        oldest: u32,
+        newest: u32,
+    ) -> Result<BTreeMap<u32, State>, CheckpointError> {
+        let (mut states, mut last) = (BTreeMap::new(), Some(newest));
+        while let Some(number) = last.filter(|number| *number >= oldest) {
+            let chain = self.store.checkpoints(run, number).await?;
+            last = chain.first().and_then(|first| first.number.min(number).checked_sub(1));
+            let mut state: Option<State> = None;
+            for Checkpoint { number, body, .. } in chain {
+                match (self.resolved(&run.thread, body).await?, &mut state) {
+                    (Some(Stored::Snapshot(whole)), _) => state = Some(*whole),
+                    (Some(Stored::Delta(writes)), Some(state)) => state.apply_all(writes)?,
+                    _ => break,
+                }
+                if number >= oldest {
+                    states.extend(state.clone().map(|state| (number, state)));
+                }
+            }
+        }
+        Ok(states)
     }
 
     /// The body as a commit takes it: one that is too large for a row was put into the blob store. Doing it twice is doing it

@@ -1,0 +1,248 @@
+//! A run is wanted: admit it, find the one that it repeats, or say why not (agent reference 2.5).
+
+use std::collections::BTreeMap;
+
+use pudu_config::{NONCE_BYTES, SealError, sha256_hex};
+use pudu_domain::chat::Message;
+use pudu_domain::conversation::Head;
+use pudu_domain::run::{Admission, Change, Refused, Strategy, admit};
+use pudu_domain::{IdempotencyKey, Run, RunId, RunKey, RunSpec, Scope, ThreadKey};
+use secrecy::SecretString;
+use serde_json::{Map, Value, json};
+
+use super::cancel::title;
+use super::{DECISIONS, Runs, Standing, restless};
+use crate::ports::{Applied, SealKeyError, StoreError};
+use crate::run_secrets;
+
+/// A run that is wanted.
+#[derive(Debug, Clone)]
+pub struct Wanted {
+    /// In which thread.
+    pub thread: ThreadKey,
+    /// Whether it must be there already: one that is gone is not made again.
+    pub must_exist: bool,
+    /// Of which assistant.
+    pub assistant: String,
+    /// What is said to it; messages without an id get one.
+    pub input: Vec<Message>,
+    /// Its options, without secrets.
+    pub options: Map<String, Value>,
+    /// What its caller notes of it.
+    pub metadata: Map<String, Value>,
+    /// The rest of the request that is shown again, without secrets.
+    pub kwargs: Map<String, Value>,
+    /// What happens with an active run.
+    pub strategy: Strategy,
+    /// Which servers it may use.
+    pub scope: Scope,
+    /// From which checkpoint it begins, if not from the thread's.
+    pub base: Option<Head>,
+    /// The secrets of its caller.
+    pub secrets: BTreeMap<String, SecretString>,
+    /// By what its caller repeats it.
+    pub key: Option<IdempotencyKey>,
+}
+
+/// A run that was admitted.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Admitted {
+    /// The row.
+    pub run: Run,
+    /// What was settled.
+    pub spec: RunSpec,
+    /// Whether the caller's key stood for it already: nothing was begun.
+    pub reused: bool,
+}
+
+/// Why there is no run.
+#[derive(Debug, thiserror::Error)]
+pub enum AdmitError {
+    /// The table failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// There is no key to seal the caller's secrets with.
+    #[error(transparent)]
+    Key(#[from] SealKeyError),
+    /// They could not be sealed.
+    #[error(transparent)]
+    Seal(#[from] SealError),
+    /// The thread does not take it.
+    #[error(transparent)]
+    Refused(Refused),
+    /// The key stands for another request of the same user.
+    #[error(
+        "this Idempotency-Key was used for another run; repeat a run with the same body, or take another key"
+    )]
+    KeyReused,
+    /// There is no such thread, or it is being deleted.
+    #[error("there is no such thread")]
+    NoThread,
+    /// The checkpoint that it is to begin from is none of the thread's.
+    #[error("the thread has no such checkpoint")]
+    NoCheckpoint,
+}
+
+impl Runs {
+    /// Begins a run, or finds the one that the caller's key stands for: the key is looked at before the thread is found busy.
+    pub async fn admit(&self, mut wanted: Wanted) -> Result<Admitted, AdmitError> {
+        let request = digest(&wanted);
+        if let Some(found) = self.repeated(&wanted, &request).await? {
+            return Ok(found);
+        }
+        if let Some(base) = &wanted.base {
+            let chain = RunKey { thread: wanted.thread.clone(), id: base.run.clone() };
+            let there = self.store.history(&chain, base.number, 1).await?;
+            if there.first().is_none_or(|found| found.number != base.number) {
+                return Err(AdmitError::NoCheckpoint);
+            }
+        }
+        let id = self.run_id();
+        for (number, message) in wanted.input.iter_mut().enumerate().filter(|(_, m)| m.id.is_empty()) {
+            message.id = format!("{id}-{number}");
+        }
+        let key = RunKey { thread: wanted.thread.clone(), id: id.clone() };
+        let secrets = self.sealed(&key, &wanted.secrets).await?;
+        let spec = spec(&wanted);
+        for _ in 0..DECISIONS {
+            let standing = self.standing(&wanted.thread).await?;
+            if wanted.must_exist && standing.conversation.is_none() {
+                return Err(AdmitError::NoThread);
+            }
+            let admission = Admission {
+                thread: wanted.thread.clone(),
+                run: id.clone(),
+                spec: spec.clone(),
+                secrets: secrets.clone(),
+                key: wanted.key.clone().map(|key| (key, request.clone())),
+            };
+            let mut change = match admit(admission, &standing.seen(), self.clock.now()) {
+                Ok(change) => change,
+                Err(Refused::Stale) => continue,
+                // It may be busy with the very run that is repeated, which began a moment ago.
+                Err(refused) => {
+                    let repeated = self.repeated(&wanted, &request).await?;
+                    return repeated.ok_or(AdmitError::Refused(refused));
+                }
+            };
+            self.entitle(&mut change, &standing, wanted.strategy).await?;
+            match self.store.commit(&change).await? {
+                Applied::Done => return Ok(self.begun(change, spec, &standing).await),
+                Applied::KeyTaken { run, request: other } => {
+                    return self.same(&wanted, &request, run, &other).await;
+                }
+                Applied::ThreadGone => return Err(AdmitError::NoThread),
+                // Also one whose answer was lost, and that somebody works on already.
+                _ => {
+                    if let Some(run) = self.store.load(&key).await? {
+                        return Ok(Admitted { run, spec, reused: false });
+                    }
+                }
+            }
+        }
+        Err(restless("admitting a run").into())
+    }
+
+    /// What follows from an admission that stands.
+    async fn begun(&self, change: Change, spec: RunSpec, standing: &Standing) -> Admitted {
+        let run = change.run.run.clone();
+        tracing::info!(run = %run.key.id, thread = %run.key.thread.thread, status = run.phase.status(), "a run was admitted");
+        self.wake(&change).await;
+        if !change.others.is_empty()
+            && let Some(replaced) = &standing.active
+        {
+            self.cancel_children(replaced).await;
+        }
+        Admitted { run, spec, reused: false }
+    }
+
+    /// A conversation whose first run is replaced is called something all the same (agent reference 7.5).
+    async fn entitle(
+        &self,
+        change: &mut Change,
+        standing: &Standing,
+        strategy: Strategy,
+    ) -> Result<(), StoreError> {
+        let (Some(kept), Some(active)) = (&mut change.conversation, &standing.active) else { return Ok(()) };
+        if strategy == Strategy::Interrupt && kept.conversation.title.is_none() {
+            kept.conversation.title = self.store.spec(&active.key).await?.as_ref().and_then(title);
+        }
+        Ok(())
+    }
+
+    async fn sealed(
+        &self,
+        run: &RunKey,
+        secrets: &BTreeMap<String, SecretString>,
+    ) -> Result<Option<String>, AdmitError> {
+        if secrets.is_empty() {
+            return Ok(None);
+        }
+        let mut nonce = [0; NONCE_BYTES];
+        self.random.fill(&mut nonce);
+        Ok(Some(run_secrets::seal(&self.keys.current().await?, run, secrets, nonce)?))
+    }
+
+    /// The run that the caller's key stands for, if it has one that does.
+    async fn repeated(&self, wanted: &Wanted, request: &str) -> Result<Option<Admitted>, AdmitError> {
+        let Some(key) = &wanted.key else { return Ok(None) };
+        let found = self.store.by_key(&wanted.thread.user, &key.digest()).await?;
+        let Some((run, other)) = found else { return Ok(None) };
+        self.same(wanted, request, run, &other).await.map(Some)
+    }
+
+    /// That run, if it is what is asked for.
+    async fn same(
+        &self,
+        wanted: &Wanted,
+        request: &str,
+        run: RunKey,
+        other: &str,
+    ) -> Result<Admitted, AdmitError> {
+        if run.thread != wanted.thread || other != request {
+            return Err(AdmitError::KeyReused);
+        }
+        let found = self.get(&run).await?;
+        // Its rows go with its key, so one without the other is a thread that is going.
+        found.map(|(run, spec)| Admitted { run, spec, reused: true }).ok_or(AdmitError::NoThread)
+    }
+}
+
+fn spec(wanted: &Wanted) -> RunSpec {
+    RunSpec {
+        assistant: wanted.assistant.clone(),
+        input: wanted.input.clone(),
+        options: wanted.options.clone(),
+        metadata: wanted.metadata.clone(),
+        kwargs: wanted.kwargs.clone(),
+        strategy: wanted.strategy,
+        scope: wanted.scope.clone(),
+        base: wanted.base.clone(),
+        subagent: None,
+        secrets: !wanted.secrets.is_empty(),
+        key: wanted.key.as_ref().map(IdempotencyKey::digest),
+    }
+}
+
+/// What tells requests apart. Of secrets only their names: a digest of a short secret would give it away.
+fn digest(wanted: &Wanted) -> String {
+    sha256_hex(&json!({
+        "thread": wanted.thread.thread.as_str(),
+        "assistant": wanted.assistant,
+        "input": wanted.input,
+        "options": wanted.options,
+        "metadata": wanted.metadata,
+        "kwargs": wanted.kwargs,
+        "strategy": wanted.strategy,
+        "base": wanted.base.as_ref().map(Head::id),
+        "secrets": wanted.secrets.keys().collect::<Vec<_>>(),
+    }))
+}
+
+/// The id of a run, for whoever names one in a path; what can be none is nobody's.
+impl Runs {
+    /// The address of a run by its id.
+    pub fn address(thread: &ThreadKey, id: &str) -> Option<RunKey> {
+        Some(RunKey { thread: thread.clone(), id: RunId::parse(id).ok()? })
+    }
+}

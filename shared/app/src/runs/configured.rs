@@ -1,0 +1,256 @@
+//! The options of a run as its caller writes them: `config`, `context` and the assistant's name, made one (agent reference 2.3).
+
+use std::collections::BTreeMap;
+
+use pudu_domain::ThreadId;
+use secrecy::SecretString;
+use serde_json::{Map, Value};
+
+/// The assistant that is no custom agent.
+pub const LEAD: &str = "lead_agent";
+/// Super-steps of a run, unless it is said otherwise.
+const RECURSION_LIMIT: u64 = 100;
+/// Most that may be asked for.
+const MAX_RECURSION_LIMIT: u64 = 1000;
+/// What only this house says of a run; what begins with the last is more of it.
+const OURS: [&str; 6] =
+    ["is_internal", "authz_attributes", "channel_user_id", "non_interactive", "user_id", "run_id"];
+const OURS_TOO: &str = "langgraph_auth_user";
+/// Where its caller's secrets are.
+const SECRETS: &str = "secrets";
+
+/// A run's options, settled.
+#[derive(Debug, Clone, Default)]
+pub struct Configured {
+    /// `context`, where there was one.
+    pub context: Option<Map<String, Value>>,
+    /// `configurable`.
+    pub configurable: Map<String, Value>,
+    /// Most super-steps.
+    pub recursion_limit: u64,
+    /// What of them is secret: it is in neither.
+    pub secrets: BTreeMap<String, SecretString>,
+}
+
+/// Options that cannot be taken. It never repeats a value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Unfit {
+    /// Not an object.
+    #[error("{0} must be an object")]
+    NoObject(&'static str),
+    /// The name of an assistant that can be no agent's.
+    #[error("assistant_id must be lead_agent, or the name of an agent: letters, digits and hyphens only")]
+    Assistant,
+    /// Secrets that are no texts by names.
+    #[error("context.secrets must be an object of texts")]
+    Secrets,
+    /// A thread that can be none.
+    #[error("config.configurable.thread_id must be 1 to 64 characters of A-Z, a-z, 0-9, _ and -")]
+    Thread,
+}
+
+/// The thread that `config.configurable` names, if it names one.
+pub fn thread(config: &Value) -> Result<Option<ThreadId>, Unfit> {
+    match config.get("configurable").and_then(|named| named.get("thread_id")) {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::String(id)) => ThreadId::parse(id.as_str()).map(Some).map_err(|_| Unfit::Thread),
+        Some(_) => Err(Unfit::Thread),
+    }
+}
+
+/// Settles the options of a run in `thread`. `context` beside `config` counts before `config.context`.
+pub fn configure(
+    assistant: &str,
+    config: &Value,
+    context: &Value,
+    of: &ThreadId,
+) -> Result<Configured, Unfit> {
+    let agent = agent(assistant)?;
+    if !config.is_object() && !config.is_null() {
+        return Err(Unfit::NoObject("config"));
+    }
+    thread(config)?;
+    let inner = object(config.get("context"), "config.context")?;
+    let outer = object(Some(context), "context")?;
+    let replaces = inner.is_some();
+    let mut context = match (inner, outer) {
+        (None, None) => None,
+        (inner, outer) => {
+            let mut all = inner.unwrap_or_default();
+            all.extend(outer.unwrap_or_default());
+            Some(cleared(all))
+        }
+    };
+    let mut configurable =
+        object(config.get("configurable"), "config.configurable")?.filter(|_| !replaces).unwrap_or_default();
+    configurable = cleared(configurable);
+    let mut secrets = BTreeMap::new();
+    for options in context.iter_mut().chain([&mut configurable]) {
+        for (name, value) in taken(options)? {
+            secrets.entry(name).or_insert(value);
+        }
+    }
+    for options in context.iter_mut().chain([&mut configurable]) {
+        options.insert("thread_id".to_owned(), of.as_str().into());
+        if let Some(agent) = &agent {
+            options.insert("agent_name".to_owned(), agent.as_str().into());
+        }
+    }
+    let recursion_limit = recursion_limit(config.get("recursion_limit"));
+    Ok(Configured { context, configurable, recursion_limit, secrets })
+}
+
+impl Configured {
+    /// All options together: of those in both places the context's.
+    pub fn options(&self) -> Map<String, Value> {
+        let mut all = self.configurable.clone();
+        all.extend(self.context.clone().unwrap_or_default());
+        all.insert("recursion_limit".to_owned(), self.recursion_limit.into());
+        all
+    }
+}
+
+/// The custom agent that an assistant's name stands for; none for the lead.
+pub fn agent(assistant: &str) -> Result<Option<String>, Unfit> {
+    if assistant == LEAD {
+        return Ok(None);
+    }
+    let name = assistant.to_ascii_lowercase().replace('_', "-");
+    let legal = name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-');
+    if name.is_empty() || !legal { Err(Unfit::Assistant) } else { Ok(Some(name)) }
+}
+
+/// Most super-steps: a whole number above zero counts, up to the most; anything else is the usual.
+pub fn recursion_limit(value: Option<&Value>) -> u64 {
+    let asked = value.and_then(Value::as_u64).filter(|limit| *limit > 0);
+    asked.unwrap_or(RECURSION_LIMIT).min(MAX_RECURSION_LIMIT)
+}
+
+fn object(value: Option<&Value>, what: &'static str) -> Result<Option<Map<String, Value>>, Unfit> {
+    match value {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::Object(fields)) => Ok(Some(fields.clone())),
+        Some(_) => Err(Unfit::NoObject(what)),
+    }
+}
+
+fn cleared(mut options: Map<String, Value>) -> Map<String, Value> {
+    options.retain(|name, _| {
+        !name.starts_with("__") && !name.starts_with(OURS_TOO) && !OURS.contains(&name.as_str())
+    });
+    options
+}
+
+/// Takes the secrets out.
+fn taken(options: &mut Map<String, Value>) -> Result<BTreeMap<String, SecretString>, Unfit> {
+    match options.remove(SECRETS) {
+        None | Some(Value::Null) => Ok(BTreeMap::new()),
+        Some(Value::Object(secrets)) => secrets
+            .into_iter()
+            .map(|(name, value)| match value {
+                Value::String(text) => Ok((name, SecretString::from(text))),
+                _ => Err(Unfit::Secrets),
+            })
+            .collect(),
+        Some(_) => Err(Unfit::Secrets),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use secrecy::ExposeSecret;
+    use serde_json::json;
+
+    use super::*;
+
+    fn t() -> ThreadId {
+        ThreadId::parse("t").unwrap()
+    }
+
+    fn configured(config: &Value) -> Configured {
+        configure(LEAD, config, &Value::Null, &t()).unwrap()
+    }
+
+    #[test]
+    fn vector_1_a_recursion_limit_is_a_whole_number_above_zero_and_bounded() {
+        for (asked, limit) in [
+            (json!(true), 100),
+            (json!(5000), 1000),
+            (json!(-1), 100),
+            (json!(0), 100),
+            (json!("50"), 100),
+            (json!(2.5), 100),
+            (json!(null), 100),
+            (json!(50), 50),
+        ] {
+            assert_eq!(recursion_limit(Some(&asked)), limit, "{asked}");
+        }
+        assert_eq!(configured(&json!({"recursion_limit": 50})).options()["recursion_limit"], 50);
+    }
+
+    #[test]
+    fn vector_2_a_context_takes_the_place_of_configurable() {
+        let both = configured(&json!({"context": {"a": 1}, "configurable": {"b": 2}}));
+        assert_eq!(Value::Object(both.context.unwrap()), json!({"a": 1, "thread_id": "t"}));
+        assert_eq!(Value::Object(both.configurable), json!({"thread_id": "t"}));
+        let alone = configured(&json!({"configurable": {"b": 2}}));
+        assert_eq!(alone.options()["b"], 2);
+    }
+
+    #[test]
+    fn vector_3_what_begins_with_two_underscores_is_dropped() {
+        let options = configured(&json!({"context": {"__x": 1, "model_name": "m"}})).options();
+        assert!(!options.contains_key("__x"));
+        assert_eq!(options["model_name"], "m");
+    }
+
+    #[test]
+    fn vector_4_an_assistant_is_an_agent_in_both_places() {
+        let config = json!({"context": {}});
+        let settled = configure("My_Agent", &config, &Value::Null, &t()).unwrap();
+        assert_eq!(settled.context.unwrap()["agent_name"], "my-agent");
+        assert_eq!(settled.configurable["agent_name"], "my-agent");
+    }
+
+    #[test]
+    fn vector_5_an_assistant_has_letters_digits_and_hyphens_only() {
+        for wrong in ["a b", "", "ä", "a/b"] {
+            assert_eq!(agent(wrong), Err(Unfit::Assistant), "{wrong}");
+        }
+        assert_eq!(agent(LEAD), Ok(None));
+    }
+
+    #[test]
+    fn vector_7_a_thread_in_the_config_is_a_thread() {
+        for wrong in [json!("a.b"), json!(""), json!("x".repeat(65)), json!(1)] {
+            assert_eq!(thread(&json!({"configurable": {"thread_id": wrong}})), Err(Unfit::Thread));
+        }
+        for right in ["A-b_9", &"x".repeat(64)] {
+            let found = thread(&json!({"configurable": {"thread_id": right}})).unwrap().unwrap();
+            assert_eq!(found.as_str(), right);
+        }
+    }
+
+    #[test]
+    fn what_is_ours_to_say_is_cleared_and_secrets_stand_apart() {
+        let context = json!({
+            "is_internal": true, "authz_attributes": {}, "channel_user_id": "x", "langgraph_auth_user_id": "x",
+            "langgraph_auth_user": {}, "non_interactive": true, "user_id": "other", "thread_id": "other",
+            "is_plan_mode": true, "secrets": {"TOKEN": "canary"},
+        });
+        let config =
+            json!({"configurable": {"secrets": {"TOKEN": "later", "MORE": "canary"}, "model_name": "m"}});
+        let settled = configure(LEAD, &config, &context, &t()).unwrap();
+        let options = Value::Object(settled.options());
+        let expected =
+            json!({"model_name": "m", "thread_id": "t", "is_plan_mode": true, "recursion_limit": 100});
+        assert_eq!(options, expected);
+        assert!(!format!("{settled:?}").contains("canary"));
+        assert_eq!(settled.secrets["TOKEN"].expose_secret(), "canary");
+        assert_eq!(settled.secrets["MORE"].expose_secret(), "canary");
+        for wrong in [json!({"secrets": 1}), json!({"secrets": {"A": 1}})] {
+            assert_eq!(configure(LEAD, &Value::Null, &wrong, &t()).unwrap_err(), Unfit::Secrets);
+        }
+        assert!(configure(LEAD, &json!(1), &Value::Null, &t()).is_err());
+    }
+}

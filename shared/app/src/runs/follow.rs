@@ -1,0 +1,211 @@
+//! Following a run: its frames in order, from stored events, so that who comes back misses nothing while they are kept.
+//!
+//! Looked for and not pushed, like the tasks of a thread ([`crate::tasks::follow`]): whoever streams is another function than the
+//! one that works.
+
+use std::fmt;
+
+use pudu_domain::run::{Notice, StopReason, Told};
+use pudu_domain::text::Snippet;
+use pudu_domain::{Run, RunKey, Timestamp};
+use serde_json::{Value, json};
+
+use super::modes::Modes;
+use super::{CheckpointError, Runs, values};
+use crate::ports::StoreError;
+
+/// Frames of one look.
+const AT_ONCE: usize = 100;
+/// Quiet looks in a row after which the run itself is looked at: it may be gone.
+const QUIET: u32 = 8;
+
+/// The id of a frame: when it was told, and its number in the run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FrameId {
+    /// When.
+    pub at: Timestamp,
+    /// Which; the first thing that a run tells is 1.
+    pub seq: u64,
+}
+
+/// A frame of a stream.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Frame {
+    /// Its id, of one that a client can come back behind.
+    pub id: Option<FrameId>,
+    /// The event's name.
+    pub event: String,
+    /// Its data.
+    pub data: Value,
+}
+
+/// What a look found.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Look {
+    /// In order.
+    pub frames: Vec<Frame>,
+    /// Whether there is more at once.
+    pub more: bool,
+    /// How the stream is over, if it is.
+    pub over: Option<Over>,
+}
+
+/// Why nothing follows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Over {
+    /// The run has ended, and its end was told.
+    Ended,
+    /// What was asked for has gone; the run goes on.
+    Gap,
+    /// The run is gone, with its thread.
+    Gone,
+}
+
+/// One who follows a run.
+pub struct Follower {
+    runs: Runs,
+    key: RunKey,
+    modes: Modes,
+    /// Behind what the client comes back.
+    resumed: Option<FrameId>,
+    /// The last number that was looked at.
+    after: u64,
+    /// Whether anything was looked at.
+    begun: bool,
+    /// Whether the run had ended when it was last looked at.
+    ended: Option<Run>,
+    quiet: u32,
+}
+
+impl FrameId {
+    /// Reads one; none of another shape.
+    pub fn parse(text: &str) -> Option<Self> {
+        let (at, seq) = text.split_once('-')?;
+        let digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+        if !digits(at) || !digits(seq) {
+            return None;
+        }
+        Some(Self { at: Timestamp::from_millis(at.parse().ok()?), seq: seq.parse().ok()? })
+    }
+}
+
+impl fmt::Display for FrameId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}-{}", self.at.as_millis(), self.seq)
+    }
+}
+
+impl Follower {
+    /// Follows `run` from its beginning, or from behind a frame.
+    pub fn new(runs: Runs, run: &Run, modes: Modes, resumed: Option<FrameId>) -> Self {
+        let ended = run.end().is_some().then(|| run.clone());
+        let after = resumed.map_or(0, |id| id.seq);
+        Self { runs, key: run.key.clone(), modes, resumed, after, begun: false, ended, quiet: 0 }
+    }
+
+    /// The frame that begins every stream that is not one that goes on.
+    pub fn greeting(&self, run: &Run) -> Option<Frame> {
+        let data = json!({ "run_id": run.key.id.as_str(), "thread_id": run.key.thread.thread.as_str() });
+        let id = Some(FrameId { at: run.created_at, seq: 0 });
+        self.resumed.is_none().then(|| Frame { id, event: "metadata".to_owned(), data })
+    }
+
+    /// What was told since the last look.
+    pub async fn look(&mut self) -> Result<Look, CheckpointError> {
+        let page = self.runs.store.frames(&self.key, self.after, AT_ONCE).await?;
+        if page.gap && !self.begun && self.resumed.is_some() {
+            let frames = vec![self.gap(page.told.first()).await?];
+            return Ok(Look { frames, more: false, over: Some(Over::Gap) });
+        }
+        self.begun = true;
+        let more = page.told.len() == AT_ONCE;
+        self.quiet = if page.told.is_empty() { self.quiet + 1 } else { 0 };
+        let (mut frames, mut over) = (Vec::new(), None);
+        for told in page.told {
+            self.after = told.seq;
+            let Some(frame) = self.shown(told).await? else { continue };
+            if frame.event == "end" {
+                over = Some(Over::Ended);
+            }
+            frames.push(frame);
+        }
+        if frames.is_empty() && !more && over.is_none() && (self.ended.is_some() || self.quiet >= QUIET) {
+            return self.looked_up().await;
+        }
+        Ok(Look { frames, more: more && over.is_none(), over })
+    }
+
+    /// What the run itself says where nothing more is told.
+    async fn looked_up(&mut self) -> Result<Look, CheckpointError> {
+        self.quiet = 0;
+        let none = |over| Look { frames: Vec::new(), more: false, over };
+        let Some(run) = self.runs.store.load(&self.key).await? else { return Ok(none(Some(Over::Gone))) };
+        // Its end may have been told since the look: what is found a second time not to be there has gone.
+        if let Some(run) = self.ended.replace(run).filter(|run| run.end().is_some()) {
+            let frames = vec![Frame { id: None, event: "end".to_owned(), data: ended(&run) }];
+            return Ok(Look { frames, more: false, over: Some(Over::Ended) });
+        }
+        if self.ended.as_ref().is_some_and(|run| run.end().is_none()) {
+            self.ended = None;
+        }
+        Ok(Look { more: self.ended.is_some(), ..none(None) })
+    }
+
+    async fn shown(&self, told: Told) -> Result<Option<Frame>, CheckpointError> {
+        let id = Some(FrameId { at: told.at, seq: told.seq });
+        let (event, data) = match told.notice {
+            // Said by whoever streams, once, at its beginning.
+            Notice::Frame { event, .. } if event == "metadata" => return Ok(None),
+            Notice::Frame { event, data } => (event, data),
+            Notice::Values { number } => {
+                let event = "values".to_owned();
+                if !self.modes.has(&event) {
+                    return Ok(None);
+                }
+                let state = self.runs.checkpoints.state(&self.key, number).await?;
+                (event, Value::Object(values::shown(state)))
+            }
+            Notice::Record { .. } => return Ok(None),
+        };
+        Ok(self.modes.has(&event).then_some(Frame { id, event, data }))
+    }
+
+    /// The frame for a client that comes back too late.
+    async fn gap(&self, earliest: Option<&Told>) -> Result<Frame, StoreError> {
+        let run = self.runs.store.load(&self.key).await?;
+        let id = |at: Timestamp, seq: u64| FrameId { at, seq }.to_string();
+        let data = json!({
+            "code": "stream_replay_gap",
+            "run_id": self.key.id.as_str(),
+            "requested_event_id": self.resumed.map(|id| id.to_string()),
+            "earliest_available_event_id": earliest.map(|told| id(told.at, told.seq)),
+            "latest_available_event_id": run.filter(|_| earliest.is_some()).map(|run| id(run.updated_at, run.told)),
+            "recovery": "reload_durable_state",
+        });
+        Ok(Frame { id: None, event: "gap".to_owned(), data })
+    }
+}
+
+/// What `end` says of a run whose own was kept no longer.
+fn ended(run: &Run) -> Value {
+    let end = run.end();
+    json!({
+        "status": run.phase.status(),
+        "stop_reason": end.and_then(|end| end.stop_reason).map(StopReason::as_str),
+        "error": end.and_then(|end| end.error.as_ref()).map(Snippet::as_str),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_read_back_and_nothing_else_is_one() {
+        let id = FrameId { at: Timestamp::from_millis(1), seq: 0 };
+        assert_eq!((id.to_string().as_str(), FrameId::parse("1-0")), ("1-0", Some(id)));
+        for other in ["", "1", "1-", "-1", "1-1-1", "+1-1", "1-x", "99999999999999999999999-1"] {
+            assert_eq!(FrameId::parse(other), None, "{other}");
+        }
+    }
+}

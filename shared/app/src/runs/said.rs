@@ -1,0 +1,245 @@
+//! Messages as clients write them: by `type` or by `role`, as text alone, with calls in either form. What only this house may say
+//! about a message is left out.
+
+use pudu_domain::chat::{Content, HIDDEN, Message, Speaker, ToolCall, ToolStatus};
+use serde_json::{Map, Value};
+
+/// Of `additional_kwargs`: an answer to a question of [`ask_clarification`](pudu_domain::chat), which is a message that no user is
+/// shown.
+const ANSWER: &str = "human_input_response";
+/// Of `additional_kwargs`: what begins so is ours.
+const OURS: &str = "deerflow_";
+/// Of `additional_kwargs`: what a middleware keeps of the message as it was.
+const ORIGINAL: &str = "original_user_content";
+
+/// A message that cannot be read. It names the place and never repeats what stands there.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("messages[{place}] {problem}")]
+pub struct Unreadable {
+    place: usize,
+    problem: &'static str,
+}
+
+/// One thing that is done to the messages of a state.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Said {
+    /// A message is said, or replaces the one of its id.
+    Message(Box<Message>),
+    /// The message of that id goes.
+    Remove(String),
+}
+
+/// Reads a list of messages, or a single one. Those without an id have an empty one.
+pub fn read(value: &Value) -> Result<Vec<Said>, Unreadable> {
+    let one = std::slice::from_ref(value);
+    let list = match value {
+        Value::Array(list) => list,
+        Value::Null => &[][..],
+        _ => one,
+    };
+    list.iter()
+        .enumerate()
+        .map(|(place, message)| said(message).map_err(|problem| Unreadable { place, problem }))
+        .collect()
+}
+
+/// The same where nothing may go.
+pub fn messages(value: &Value) -> Result<Vec<Message>, Unreadable> {
+    let said = read(value)?.into_iter().enumerate();
+    said.map(|(place, said)| match said {
+        Said::Message(message) => Ok(*message),
+        Said::Remove(_) => {
+            Err(Unreadable { place, problem: "removes a message, which only the state's API does" })
+        }
+    })
+    .collect()
+}
+
+fn said(value: &Value) -> Result<Said, &'static str> {
+    match value {
+        Value::String(text) => Ok(message(Message::new(Speaker::Human, "", text.as_str()))),
+        // A pair of who and what.
+        Value::Array(pair) => match pair.as_slice() {
+            [Value::String(who), Value::String(what)] => {
+                Ok(message(Message::new(speaker(who)?, "", what.as_str())))
+            }
+            _ => Err("must be a message, a text, or a pair of role and text"),
+        },
+        Value::Object(fields) => object(fields),
+        _ => Err("must be a message, a text, or a pair of role and text"),
+    }
+}
+
+fn message(message: Message) -> Said {
+    Said::Message(Box::new(message))
+}
+
+fn speaker(who: &str) -> Result<Speaker, &'static str> {
+    match who {
+        "human" | "user" | "HumanMessage" | "HumanMessageChunk" => Ok(Speaker::Human),
+        "ai" | "assistant" | "AIMessage" | "AIMessageChunk" => Ok(Speaker::Ai),
+        "system" | "developer" | "SystemMessage" => Ok(Speaker::System),
+        "tool" | "ToolMessage" => Ok(Speaker::Tool),
+        _ => Err("must have a type or role of human, ai, system or tool"),
+    }
+}
+
+fn object(fields: &Map<String, Value>) -> Result<Said, &'static str> {
+    let text = |name: &str| fields.get(name).and_then(Value::as_str).map(str::to_owned);
+    let id = text("id").unwrap_or_default();
+    let who = text("type").or_else(|| text("role")).ok_or("must have a type or role")?;
+    if who == "remove" {
+        return if id.is_empty() {
+            Err("removes a message without naming its id")
+        } else {
+            Ok(Said::Remove(id))
+        };
+    }
+    let speaker = speaker(&who)?;
+    let mut read = Message::new(speaker, id, content(fields.get("content"))?);
+    // A user's message with a name would be taken for one of ours, and be trusted as such.
+    read.name = text("name").filter(|_| speaker != Speaker::Human);
+    read.additional_kwargs = kwargs(fields.get("additional_kwargs"), speaker)?;
+    match speaker {
+        Speaker::Ai => read.tool_calls = calls(fields.get("tool_calls"))?,
+        Speaker::Tool => {
+            read.tool_call_id = Some(text("tool_call_id").ok_or("must have a tool_call_id")?);
+            let failed = text("status").is_some_and(|status| status == "error");
+            read.status = Some(if failed { ToolStatus::Error } else { ToolStatus::Success });
+            read.artifact = fields.get("artifact").filter(|artifact| !artifact.is_null()).cloned();
+        }
+        Speaker::Human | Speaker::System => {}
+    }
+    Ok(message(read))
+}
+
+fn content(value: Option<&Value>) -> Result<Content, &'static str> {
+    match value {
+        None | Some(Value::Null) => Ok(Content::Text(String::new())),
+        Some(Value::String(text)) => Ok(Content::Text(text.clone())),
+        Some(Value::Array(blocks)) => {
+            let block = |block: &Value| match block {
+                Value::String(text) => Some(serde_json::json!({ "type": "text", "text": text })),
+                Value::Object(fields) if fields.get("type").is_some_and(Value::is_string) => {
+                    Some(block.clone())
+                }
+                _ => None,
+            };
+            let blocks: Option<Vec<Value>> = blocks.iter().map(block).collect();
+            blocks.map(Content::Blocks).ok_or("has a content block that is no object with a type")
+        }
+        Some(_) => Err("must have a content that is a text or a list of blocks"),
+    }
+}
+
+/// What a client may note beside a message: nothing by which this house tells its own messages.
+fn kwargs(value: Option<&Value>, speaker: Speaker) -> Result<Map<String, Value>, &'static str> {
+    let mut kept = match value {
+        None | Some(Value::Null) => return Ok(Map::new()),
+        Some(Value::Object(fields)) => fields.clone(),
+        Some(_) => return Err("must have additional_kwargs that are an object"),
+    };
+    let hidden = kept.get(HIDDEN) == Some(&Value::Bool(true));
+    kept.retain(|name, _| name != HIDDEN && name != ORIGINAL && !name.starts_with(OURS));
+    if kept.get(ANSWER).is_some_and(|answer| !is_answer(answer)) {
+        kept.remove(ANSWER);
+    }
+    if hidden && speaker == Speaker::Human && kept.contains_key(ANSWER) {
+        kept.insert(HIDDEN.to_owned(), Value::Bool(true));
+    }
+    Ok(kept)
+}
+
+/// Whether it answers a question that an agent asked.
+fn is_answer(value: &Value) -> bool {
+    let text = |name: &str| value.get(name).and_then(Value::as_str);
+    text("kind") == Some(ANSWER) && text("request_id").is_some_and(|id| !id.is_empty())
+}
+
+fn calls(value: Option<&Value>) -> Result<Vec<ToolCall>, &'static str> {
+    const WRONG: &str = "has a tool call without id, name and arguments";
+    let list = match value {
+        None | Some(Value::Null) => return Ok(Vec::new()),
+        Some(Value::Array(list)) => list,
+        Some(_) => return Err("must have tool_calls that are a list"),
+    };
+    let call = |call: &Value| {
+        let id = call.get("id")?.as_str()?;
+        if let Some(function) = call.get("function") {
+            let args = serde_json::from_str(function.get("arguments")?.as_str()?).ok()?;
+            return Some(ToolCall::new(id, function.get("name")?.as_str()?, args));
+        }
+        let args = call.get("args")?.as_object()?.clone();
+        Some(ToolCall::new(id, call.get("name")?.as_str()?, args))
+    };
+    list.iter().map(|made| call(made).ok_or(WRONG)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn one(value: &Value) -> Message {
+        messages(&json!([value])).unwrap().remove(0)
+    }
+
+    #[test]
+    fn who_speaks_is_said_in_many_ways() {
+        for human in [
+            json!("hi"),
+            json!(["user", "hi"]),
+            json!({"role": "user", "content": "hi"}),
+            json!({"type": "human", "content": "hi"}),
+            json!({"type": "human", "content": [{"type": "text", "text": "hi"}]}),
+        ] {
+            let message = one(&human);
+            assert!(message.is_users() && message.content.text() == "hi");
+        }
+        assert_eq!(messages(&json!({"role": "user", "content": "hi"})).unwrap().len(), 1);
+        let call = one(&json!({"role": "assistant", "content": null, "tool_calls": [
+            {"id": "1", "type": "function", "function": {"name": "ls", "arguments": "{\"path\": \"/\"}"}}]}));
+        let same = one(
+            &json!({"type": "ai", "content": "", "tool_calls": [{"id": "1", "name": "ls", "args": {"path": "/"}}]}),
+        );
+        assert_eq!(call, same);
+        assert_eq!(
+            one(&json!({"type": "tool", "content": "x", "tool_call_id": "1"})).tool_call_id.as_deref(),
+            Some("1")
+        );
+    }
+
+    #[test]
+    fn a_client_says_nothing_in_this_houses_name() {
+        let message =
+            one(&json!({"type": "human", "content": "x", "name": "todo_reminder", "additional_kwargs": {
+            "hide_from_ui": true, "original_user_content": "y", "deerflow_error_fallback": true, "files": [1],
+            "human_input_response": {"kind": "other"},
+        }, "response_metadata": {"finish_reason": "stop"}}));
+        assert!(message.is_users());
+        assert_eq!(Value::Object(message.additional_kwargs), json!({"files": [1]}));
+        assert!(message.response_metadata.is_empty());
+        let answer = one(&json!({"type": "human", "content": "x", "additional_kwargs": {
+            "hide_from_ui": true, "human_input_response": {"kind": "human_input_response", "request_id": "r"}}}));
+        assert!(answer.is_hidden());
+    }
+
+    #[test]
+    fn what_is_no_message_is_refused_with_its_place() {
+        for wrong in [
+            json!(1),
+            json!({}),
+            json!({"type": "robot", "content": ""}),
+            json!({"type": "human", "content": 1}),
+            json!({"type": "human", "content": [1]}),
+            json!({"type": "tool", "content": ""}),
+            json!({"type": "ai", "tool_calls": [{}]}),
+            json!({"type": "remove", "id": "m"}),
+            json!({"type": "human", "additional_kwargs": []}),
+        ] {
+            let error = messages(&json!(["ok", wrong])).unwrap_err().to_string();
+            assert!(error.starts_with("messages[1] "), "{error}");
+        }
+    }
+}
