@@ -1,11 +1,15 @@
 //! Which models there are, and what one of them is asked with (agent reference 1.2 and 8).
 
+mod guard;
+
 use std::sync::Arc;
 
 use pudu_config::{Model, Provider, ResolveError};
 use secrecy::ExposeSecret;
 
 use crate::ports::{Dialect, ModelEntry, ModelError, ModelFault, Vault};
+
+pub use guard::Guarded;
 
 /// The models of a config, the default one first. There is always one: without any configured it is the built-in script.
 #[derive(Clone)]

@@ -26,8 +26,9 @@ pub const CHUNK_TIMEOUT: Duration = Duration::from_mins(4);
 pub const MAX_RETRIES: u32 = 2;
 /// Most retries that a config may ask for: each of them is waited for and may be paid for.
 pub const MOST_RETRIES: u32 = 10;
-/// Most calls of one model at a time that a config may allow; 0 is no limit.
-pub const MOST_AT_ONCE: u32 = 1000;
+/// Most calls of one model at a time that a config may allow; 0 is no limit. Each place is in one row, which is written twice a
+/// call.
+pub const MOST_AT_ONCE: u32 = 200;
 
 /// A configured model.
 #[derive(Clone)]

@@ -5,6 +5,7 @@
 
 pub mod api_key;
 pub mod backoff;
+pub mod breaker;
 pub mod bucket;
 pub mod chat;
 pub mod conversation;

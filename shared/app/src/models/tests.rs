@@ -24,12 +24,12 @@ impl Vault for Shelf {
     async fn warm(&self, _names: &BTreeSet<String>) {}
 }
 
-fn roster(models: Value) -> Roster {
+fn roster(models: &Value) -> Roster {
     Roster::new(Document::parse(json!({ "models": models })).unwrap().models(), Arc::new(Shelf))
 }
 
 fn two() -> Roster {
-    roster(json!([
+    roster(&json!([
         {"name": "a", "use": "langchain_openai:ChatOpenAI", "model": "gpt", "api_key": "$KEY", "supports_thinking": true,
          "thinking": {"type": "enabled"}, "max_tokens": 9, "max_retries": 1, "supports_reasoning_effort": true},
         {"name": "b", "use": "langchain_anthropic:ChatAnthropic", "model": "claude", "display_name": "B"},
@@ -71,7 +71,7 @@ fn a_key_that_is_not_there_is_named_and_one_that_was_not_read_may_come() {
     let with = |key: &str| {
         let model =
             json!({"name": "a", "use": "langchain_openai:ChatOpenAI", "model": "gpt", "api_key": key});
-        roster(json!([model])).choose(None, false).unwrap_err()
+        roster(&json!([model])).choose(None, false).unwrap_err()
     };
     let unset = with("$NEAR");
     assert_eq!(unset.fault, ModelFault::Auth);

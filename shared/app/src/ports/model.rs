@@ -127,6 +127,16 @@ pub enum ModelFault {
     Other,
 }
 
+impl ModelFault {
+    /// Whether it says that the provider is down or overloaded, and not that it refuses this call.
+    pub const fn is_outage(&self) -> bool {
+        match self {
+            Self::Burst | Self::Transient | Self::Stalled | Self::Busy => true,
+            Self::Quota | Self::Auth | Self::Schema { .. } | Self::Other => false,
+        }
+    }
+}
+
 /// A model did not answer. It never shows a credential, and nothing of the conversation.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("model '{model}' did not answer: {message}")]
