@@ -6,10 +6,12 @@
 mod dates;
 #[cfg(test)]
 mod fixture;
+pub mod house;
 pub mod middleware;
 pub mod options;
 pub mod retry;
 pub mod runner;
+pub mod subagents;
 pub mod todos;
 pub mod tool;
 pub mod turn;

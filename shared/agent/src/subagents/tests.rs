@@ -1,0 +1,3 @@
+mod begins;
+mod ends;
+mod limits;
