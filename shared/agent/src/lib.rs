@@ -3,12 +3,16 @@
 //! A step is pure as far as it goes: middlewares and tools look at a [`turn::Turn`] and write into it, and whoever runs the
 //! step commits what was written, with what was told, in one transaction. Nothing here knows the table.
 
+pub mod clarification;
 mod dates;
+pub mod deferred;
+pub mod durable_context;
 #[cfg(test)]
 mod fixture;
 pub mod house;
 pub mod middleware;
 pub mod options;
+pub mod prompt;
 pub mod retry;
 pub mod runner;
 pub mod subagents;

@@ -26,4 +26,4 @@ pub use types::{Type, Types};
 /// The tool that delegates.
 pub const TASK: &str = "task";
 /// Tools that no subagent has, unless its type says otherwise: delegating, asking the user, showing him files.
-pub const WITHHELD: [&str; 3] = [TASK, "ask_clarification", "present_files"];
+pub const WITHHELD: [&str; 3] = [TASK, crate::clarification::ASK_CLARIFICATION, "present_files"];

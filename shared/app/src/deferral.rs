@@ -126,6 +126,11 @@ impl Deferred {
         &self.hash
     }
 
+    /// Whether the tool of that name is one of them, promoted or not.
+    pub fn has(&self, name: &str) -> bool {
+        self.functions.iter().any(|function| function.name == name)
+    }
+
     /// The `<available-deferred-tools>` block: every name, sorted, one a line.
     pub fn block(&self) -> String {
         let mut names: Vec<String> = self.functions.iter().map(|function| escaped(&function.name)).collect();
@@ -183,7 +188,7 @@ impl Visible<'_> {
 
     /// Whether the schema of this tool is withheld.
     pub fn is_deferred(&self, name: &str) -> bool {
-        self.deferred.functions.iter().any(|function| function.name == name) && !self.names.contains(name)
+        self.deferred.has(name) && !self.names.contains(name)
     }
 
     /// Whether the model may call this tool: one whose schema is withheld it may not. Other tools are not of our concern.
