@@ -13,6 +13,8 @@ mod model;
 mod progress;
 mod session;
 mod speak;
+#[cfg(test)]
+mod tests;
 mod tools;
 mod watch;
 

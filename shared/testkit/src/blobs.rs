@@ -9,9 +9,11 @@ use pudu_domain::ThreadKey;
 
 use crate::lock::lock;
 
+type Kept = BTreeMap<(ThreadKey, String), Vec<u8>>;
+
 /// Blobs by thread and digest. Clones are the same.
 #[derive(Debug, Clone, Default)]
-pub struct FakeBlobs(Arc<Mutex<BTreeMap<(ThreadKey, String), Vec<u8>>>>);
+pub struct FakeBlobs(Arc<Mutex<Kept>>);
 
 impl FakeBlobs {
     /// The digests of a thread's blobs.

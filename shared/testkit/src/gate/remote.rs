@@ -5,12 +5,15 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use pudu_app::ports::{
-    AnswerError, CallError, CallFault, Caller, Cancelled, DriverError, Listing, McpClient, SubmitError,
-    Submits, Submitted, TaskDriver, TaskReply, TaskRequest, ToolCall, Unanswerable,
+    AnswerError, CallError, CallFault, Caller, Cancelled, DriverError, Listing, McpClient, ModelCall,
+    ModelError, ModelFault, Models, Piece, SubmitError, Submits, Submitted, TaskDriver, TaskReply,
+    TaskRequest, ToolCall, Unanswerable,
 };
 use pudu_config::Server;
+use pudu_domain::chat::Message;
 use pudu_domain::{RemoteTaskId, Snapshot};
 use serde_json::{Map, Value};
+use tokio::sync::mpsc;
 use tokio::time::error::Elapsed;
 use tokio::time::timeout;
 
@@ -139,5 +142,16 @@ impl McpClient for Gated<dyn McpClient> {
     ) -> Result<TaskReply, CallError> {
         let call = self.gate.call("mcp.ask_task", self.inner.ask_task(server, caller, request, limit));
         at_the_server(server, timeout(limit, call).await)
+    }
+}
+
+#[async_trait]
+impl Models for Gated<dyn Models> {
+    async fn call(&self, call: &ModelCall, pieces: mpsc::Sender<Piece>) -> Result<Message, ModelError> {
+        let answer = self.gate.call("models.call", self.inner.call(call, pieces)).await;
+        answer.unwrap_or_else(|broken| {
+            let (model, message) = (call.entry.name.clone(), broken.to_string());
+            Err(ModelError { model, fault: ModelFault::Transient, message, retry_after: None })
+        })
     }
 }
