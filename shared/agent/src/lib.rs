@@ -16,6 +16,8 @@ pub mod prompt;
 pub mod retry;
 pub mod runner;
 pub mod subagents;
+pub mod summarization;
+pub mod title;
 pub mod todos;
 pub mod tool;
 pub mod turn;

@@ -9,6 +9,7 @@ use pudu_domain::chat::{Message, ToolCall};
 use crate::turn::Turn;
 
 pub use dynamic_context::DynamicContext;
+pub(crate) use dynamic_context::REMINDER;
 
 /// What is sent to a model: made anew for each call from the state, and never stored.
 #[derive(Debug, Clone, Default, PartialEq)]
