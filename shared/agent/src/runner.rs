@@ -6,8 +6,10 @@
 
 mod aside;
 mod begin;
+mod children;
 mod chunks;
 mod end;
+mod furnish;
 mod mcp;
 mod model;
 mod progress;

@@ -101,6 +101,11 @@ impl<'a> Turn<'a> {
         self.write(Write::Counters { name: name.to_owned(), value });
     }
 
+    /// Whether there is anything to commit.
+    pub fn has_changed(&self) -> bool {
+        !self.writes.is_empty() || !self.notices.is_empty() || self.totals != self.run.totals
+    }
+
     /// Notes what cuts the run short; the first reason stays.
     pub fn stop(&mut self, reason: StopReason) {
         self.stopped.get_or_insert(reason);

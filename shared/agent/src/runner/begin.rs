@@ -32,7 +32,7 @@ impl Session {
             }
         })
         .await?;
-        self.keep(turn.finish(), true).await?;
+        self.keep(turn, &[], true).await?;
         Ok(Did::On)
     }
 }

@@ -25,9 +25,8 @@ impl Session {
                 }
             })
             .await?;
-            let outcome = turn.finish();
-            if !outcome.writes.is_empty() || outcome.totals != run.totals {
-                self.keep(outcome, true).await?;
+            if turn.has_changed() {
+                self.keep(turn, &[], true).await?;
             }
         }
         let outcome = if progress.failed.is_some() { Outcome::Error } else { Outcome::Success };

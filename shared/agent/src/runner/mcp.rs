@@ -3,11 +3,13 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use pudu_app::catalog::Tool;
 use pudu_app::chain::Chain;
 use pudu_app::ports::{Caller, RequestSecrets, ToolDefinition};
 use pudu_app::run_secrets;
 use pudu_app::tools::{Invoked, Submitted, Terms};
 use pudu_domain::chat::{Message, ToolCall, ToolStatus};
+use pudu_domain::run::Origin;
 use pudu_domain::state::{BackgroundTask, Write};
 use pudu_domain::task::Delivery;
 use pudu_domain::{CredentialTag, IdempotencyKey, Principal, Role, Run, RunKey, RunSpec};
@@ -24,6 +26,7 @@ use crate::tool::Brought;
 pub(super) struct Servers {
     parts: Arc<Parts>,
     run: RunKey,
+    sealed_for: RunKey,
     who: Principal,
     has_secrets: bool,
     secrets: OnceCell<BTreeMap<String, SecretString>>,
@@ -31,42 +34,18 @@ pub(super) struct Servers {
 
 impl Servers {
     pub(super) fn of(parts: &Arc<Parts>, run: &Run, spec: &RunSpec) -> Self {
-        let user = run.key.thread.user.clone();
-        let who = Principal {
-            tag: CredentialTag::of_user(&user),
-            user,
-            role: Role::User,
-            scope: spec.scope.clone(),
+        // The secrets of a child are its parent's.
+        let sealed_for = match &run.origin {
+            Origin::Child { parent, .. } => run.key.beside(parent.clone()),
+            Origin::Lead => run.key.clone(),
         };
         Self {
             parts: Arc::clone(parts),
             run: run.key.clone(),
-            who,
+            sealed_for,
+            who: principal(run, spec),
             has_secrets: spec.secrets,
             secrets: OnceCell::new(),
-        }
-    }
-
-    /// What the run's user may call. A config that cannot be read hides tools, and ends no run.
-    pub(super) async fn definitions(&self) -> Vec<ToolDefinition> {
-        let tools = &self.parts.tools;
-        match tools.catalog.now(tools.limits.front_door).await {
-            Ok(catalogue) => catalogue
-                .visible_to(&self.who)
-                .map(|tool| {
-                    let function = tool.function();
-                    ToolDefinition {
-                        name: function.name,
-                        description: function.description,
-                        schema: function.parameters,
-                        server: Some(tool.server.name.clone()),
-                    }
-                })
-                .collect(),
-            Err(error) => {
-                tracing::warn!(run.id = %self.run.id, error = %Chain(&error), "a run goes on without the tools of servers");
-                Vec::new()
-            }
         }
     }
 
@@ -99,17 +78,33 @@ impl Servers {
             tracing::warn!(run.id = %self.run.id, why, "the secrets of a run cannot be had; calls that need them fail");
             BTreeMap::new()
         };
-        let sealed = match self.parts.runs.secrets(&self.run).await {
+        let sealed = match self.parts.runs.secrets(&self.sealed_for).await {
             Ok(Some(sealed)) => sealed,
             Ok(None) => return gone("they are not kept any more".to_owned()),
             Err(error) => return gone(Chain(&error).to_string()),
         };
         match self.parts.keys.current().await {
-            Ok(key) => {
-                run_secrets::open(&key, &self.run, &sealed).unwrap_or_else(|error| gone(error.to_string()))
-            }
+            Ok(key) => run_secrets::open(&key, &self.sealed_for, &sealed)
+                .unwrap_or_else(|error| gone(error.to_string())),
             Err(error) => gone(Chain(&error).to_string()),
         }
+    }
+}
+
+/// Who a run acts for.
+pub(super) fn principal(run: &Run, spec: &RunSpec) -> Principal {
+    let user = run.key.thread.user.clone();
+    Principal { tag: CredentialTag::of_user(&user), user, role: Role::User, scope: spec.scope.clone() }
+}
+
+/// A server's tool as a model is offered it.
+pub(super) fn defined(tool: &Tool) -> ToolDefinition {
+    let function = tool.function();
+    ToolDefinition {
+        name: function.name,
+        description: function.description,
+        schema: function.parameters,
+        server: Some(tool.server.name.clone()),
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use pudu_app::models::Chosen;
-use pudu_app::ports::{ModelCall, ModelError, ModelFault, StoreError, ToolDefinition};
+use pudu_app::ports::{ModelCall, ModelError, ModelFault, ToolDefinition};
 use pudu_domain::chat::{Message, Speaker, Usage};
 use pudu_domain::run::{Notice, Totals};
 use pudu_domain::state::State;
@@ -43,7 +43,7 @@ impl Session {
             }
         })
         .await?;
-        let tools = self.offered().await?;
+        let tools = self.offered();
         let mut request = Request { system: Vec::new(), messages: turn.state().messages.clone(), tools };
         for middleware in &chain {
             middleware.shape(&turn, &mut request);
@@ -71,19 +71,10 @@ impl Session {
         progress.failed = progress.failed.take().or_else(|| turn.failed().map(str::to_owned));
         let metadata = json!({ "model_name": entry.name, "usage": answer.usage_metadata });
         turn.tell(record("llm.ai.response", "message", json!(answer), metadata));
-        turn.say(answer);
+        turn.say(answer.clone());
         turn.count(NAME, &progress);
-        self.keep(turn.finish(), true).await?;
+        self.keep(turn, &[answer], true).await?;
         Ok(Did::On)
-    }
-
-    /// The run's model. Inside, why there is none that can be asked.
-    pub(super) async fn chosen(&self) -> Result<Result<Chosen, ModelError>, Stop> {
-        let roster = self.parts.tools.configs.roster().await;
-        let roster = roster.map_err(|error| {
-            Stop::Store(StoreError::Unavailable { operation: "reading the config", source: error.into() })
-        })?;
-        Ok(roster.choose(self.options.model.as_deref(), self.options.thinking))
     }
 
     /// Asks until there is an answer or no reason to ask again.

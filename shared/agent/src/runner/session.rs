@@ -2,10 +2,12 @@
 
 use std::sync::Arc;
 
+use pudu_app::catalog;
 use pudu_app::deadline::Deadline;
 use pudu_app::ports::{Applied, Background, StoreError, Wake};
 use pudu_app::runs::checkpoints::CheckpointError;
 use pudu_app::worker::Ran;
+use pudu_domain::chat::Message;
 use pudu_domain::run::{
     ATTEMPTS, Body, Change, Command, Ending, Notice, Origin, Outcome, Phase, Rejected, SNAPSHOT_EVERY, Seen,
     Step, StopReason, decide,
@@ -17,7 +19,8 @@ use super::progress::{Next, Progress, next};
 use super::{Parts, RESERVE};
 use crate::middleware::Middleware;
 use crate::options::Options;
-use crate::turn;
+use crate::subagents;
+use crate::turn::{self, Turn};
 
 /// How often a step is decided again because rows changed beside it.
 const DECISIONS: usize = 8;
@@ -52,6 +55,8 @@ pub(super) struct Session {
     pub(super) spec: Arc<RunSpec>,
     pub(super) options: Arc<Options>,
     pub(super) state: State,
+    /// The tools of servers that its user may call, as they were when it was claimed.
+    pub(super) listed: Vec<Arc<catalog::Tool>>,
     pub(super) deadline: Deadline,
 }
 
@@ -84,7 +89,15 @@ impl From<CheckpointError> for Stop {
 impl Session {
     pub(super) fn new(parts: Arc<Parts>, run: Run, spec: RunSpec, deadline: Deadline) -> Self {
         let options = Arc::new(Options::read(&spec.options));
-        Self { parts, run, spec: Arc::new(spec), options, state: State::default(), deadline }
+        Self {
+            parts,
+            run,
+            spec: Arc::new(spec),
+            options,
+            state: State::default(),
+            listed: Vec::new(),
+            deadline,
+        }
     }
 
     pub(super) fn now(&self) -> Timestamp {
@@ -110,6 +123,8 @@ impl Session {
             return Err(Stop::End(Ending::new(Outcome::Error, Some(&why))));
         }
         self.restore().await?;
+        self.orphaned().await?;
+        self.furnish().await?;
         loop {
             self.overdue()?;
             if self.deadline.remaining(self.now()) < RESERVE {
@@ -211,9 +226,24 @@ impl Session {
         Ending { stop_reason: turns, ..ending }
     }
 
-    /// Makes a step true, with its checkpoint; the holder goes on.
-    pub(super) async fn keep(&mut self, outcome: turn::Outcome, values: bool) -> Result<(), Stop> {
-        let turn::Outcome { state, writes, mut notices, mut totals } = outcome;
+    /// Makes a step true, with its checkpoint; the holder goes on. A child tells its parent of what was `said` in it.
+    pub(super) async fn keep(&mut self, turn: Turn<'_>, said: &[Message], values: bool) -> Result<(), Stop> {
+        let (step, state) = self.step(turn, said, values).await?;
+        let lease = self.lease();
+        self.commit(Command::Advance { step, lease }).await?;
+        self.state = state;
+        Ok(())
+    }
+
+    /// What `turn` comes to, and the state after it.
+    pub(super) async fn step(
+        &self,
+        mut turn: Turn<'_>,
+        said: &[Message],
+        values: bool,
+    ) -> Result<(Step, State), Stop> {
+        let to_parent = subagents::steps(&mut turn, said);
+        let turn::Outcome { state, writes, mut notices, mut totals } = turn.finish();
         let added = state.messages.len().saturating_sub(self.state.messages.len());
         totals.messages = totals.messages.saturating_add(u32::try_from(added).unwrap_or(u32::MAX));
         let number = self.run.checkpoints;
@@ -226,11 +256,7 @@ impl Session {
             Body::Delta(writes)
         };
         let body = self.parts.checkpoints.stored(&self.run.key.thread, body).await?;
-        let step = Step { body: Some(body), notices, totals: Some(totals), ..Step::default() };
-        let lease = self.lease();
-        self.commit(Command::Advance { step, lease }).await?;
-        self.state = state;
-        Ok(())
+        Ok((Step { body: Some(body), notices, to_parent, totals: Some(totals) }, state))
     }
 
     /// Tells something without a checkpoint, and so keeps the run too.

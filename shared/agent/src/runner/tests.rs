@@ -1,5 +1,6 @@
 //! The loop against the fake table, in virtual time.
 
+mod children;
 mod stage;
 
 use std::time::Duration;

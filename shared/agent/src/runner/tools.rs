@@ -9,14 +9,13 @@ use pudu_app::ports::ToolDefinition;
 use pudu_domain::chat::{Message, ToolCall, ToolStatus};
 use pudu_domain::state::{BackgroundTask, State, Write};
 use pudu_domain::{Run, RunSpec};
-use serde_json::json;
 
 use super::Parts;
-use super::begin::record;
-use super::mcp::Servers;
+use super::mcp::{Servers, defined};
 use super::progress::{NAME, Progress};
 use super::session::{Did, Session, Stop};
 use crate::options::Options;
+use crate::subagents::{self, TASK};
 use crate::tool::{Bench, Brought, Tool};
 use crate::turn::Turn;
 
@@ -32,15 +31,22 @@ struct Round {
 
 impl Session {
     /// The tools that the model is offered: ours first, then those of servers.
-    pub(super) async fn offered(&mut self) -> Result<Vec<ToolDefinition>, Stop> {
+    pub(super) fn offered(&self) -> Vec<ToolDefinition> {
         let mut offered: Vec<ToolDefinition> = self.own().map(|tool| tool.definition()).collect();
-        let servers = Servers::of(&self.parts, &self.run, &self.spec);
-        for tool in self.watched(servers.definitions()).await? {
-            if self.has(&tool.name) && offered.iter().all(|other| other.name != tool.name) {
-                offered.push(tool);
+        if self.delegates() {
+            offered.push(subagents::definition(&self.options.house.types));
+        }
+        for tool in self.listed.iter().filter(|tool| self.has(&tool.name)) {
+            if offered.iter().all(|other| other.name != tool.name) {
+                offered.push(defined(tool));
             }
         }
-        Ok(offered)
+        offered
+    }
+
+    /// Whether its calls of `task` begin children.
+    fn delegates(&self) -> bool {
+        self.options.subagents && self.spec.subagent.is_none()
     }
 
     fn own(&self) -> impl Iterator<Item = &Arc<dyn Tool>> {
@@ -53,7 +59,14 @@ impl Session {
         self.spec.subagent.as_ref().is_none_or(|subagent| subagent.has(name))
     }
 
+    /// Makes these calls. Those that delegate come last: the run is parked then, and nobody would do the others.
     pub(super) async fn tools(&mut self, calls: Vec<ToolCall>) -> Result<Did, Stop> {
+        let (tasks, calls): (Vec<ToolCall>, Vec<ToolCall>) =
+            calls.into_iter().partition(|call| self.delegates() && call.name == TASK);
+        if calls.is_empty() {
+            return self.delegate(tasks).await;
+        }
+        let is_whole = tasks.is_empty();
         let round = Arc::new(Round {
             parts: Arc::clone(&self.parts),
             run: self.run.clone(),
@@ -79,7 +92,8 @@ impl Session {
             .collect();
         let mut is_first = true;
         while let Some((call, brought)) = self.watched(running.next()).await? {
-            self.answered(&call, brought, is_first, running.is_empty()).await?;
+            let is_last = is_whole && running.is_empty();
+            self.answered(&call, brought, is_first, is_last).await?;
             is_first = false;
         }
         Ok(Did::On)
@@ -102,12 +116,9 @@ impl Session {
         is_first: bool,
         is_last: bool,
     ) -> Result<(), Stop> {
-        let Brought { mut message, writes, notices, ends } = brought;
+        let Brought { message, writes, notices, ends } = brought;
         let (spec, options, run) = (Arc::clone(&self.spec), Arc::clone(&self.options), self.run.clone());
         let mut turn = Turn::new(&run, &spec, &options, self.state.clone(), self.now());
-        for middleware in self.chain().iter().rev() {
-            middleware.after_tool(&mut turn, call, &mut message);
-        }
         for write in writes {
             let write = match write {
                 Write::BackgroundTasks(tasks) => Write::BackgroundTasks(with(turn.state(), tasks)),
@@ -122,9 +133,8 @@ impl Session {
         progress.steps += u32::from(is_first);
         progress.ended |= ends;
         turn.count(NAME, &progress);
-        turn.tell(record("llm.tool.result", "message", json!(message), json!({ "tool_call_id": call.id })));
-        turn.say(message);
-        self.keep(turn.finish(), is_last).await
+        let message = self.result(&mut turn, call, message);
+        self.keep(turn, &[message], is_last).await
     }
 }
 

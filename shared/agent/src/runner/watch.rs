@@ -52,7 +52,7 @@ impl Session {
     }
 
     /// A child ends with its parent.
-    async fn orphaned(&self) -> Result<(), Stop> {
+    pub(super) async fn orphaned(&self) -> Result<(), Stop> {
         let Origin::Child { parent, .. } = &self.run.origin else { return Ok(()) };
         match self.parts.runs.load(&self.run.key.beside(parent.clone())).await {
             Ok(Some(parent)) if parent.end().is_none() => Ok(()),

@@ -204,14 +204,16 @@ impl Stage {
         runner.run(Lane::Run, &ItemKey::Run(key.clone()), deadline).await
     }
 
-    /// Works on it by fresh workers without mishaps until it has ended.
+    /// Works on it, and on its children, by fresh workers without mishaps until it has ended.
     pub(super) async fn rest(&self, key: &RunKey) -> Run {
         for _ in 0..20 {
             let run = self.load(key).await;
             if run.end().is_some() {
                 return run;
             }
-            self.work(&self.runner(&Gate::open()), key, Duration::from_secs(900)).await;
+            for run in self.table.runs() {
+                self.work(&self.runner(&Gate::open()), &run.key, Duration::from_secs(900)).await;
+            }
             self.clock.sleep(Duration::from_secs(130)).await;
         }
         panic!("it does not end: {:?}", self.load(key).await);

@@ -1,0 +1,50 @@
+//! What a claim reads once beside the run: the config, the tools of servers, the model.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use pudu_app::chain::Chain;
+use pudu_app::configs::ConfigError;
+use pudu_app::models::Chosen;
+use pudu_app::ports::{ModelError, StoreError};
+
+use super::mcp::principal;
+use super::session::{Session, Stop};
+use crate::house::House;
+use crate::options::Options;
+
+/// How long servers whose tools are not known are waited for: a run does not stand still for one that is down.
+const DISCOVERY: Duration = Duration::from_secs(10);
+
+impl Session {
+    /// Reads what the operator settled and which tools there are. A config that cannot be read ends no run.
+    pub(super) async fn furnish(&mut self) -> Result<(), Stop> {
+        let tools = self.parts.tools.clone();
+        let current = tools.configs.current().await.map_err(unread)?;
+        match self.watched(tools.catalog.now(DISCOVERY)).await? {
+            Ok(catalogue) => {
+                let who = principal(&self.run, &self.spec);
+                self.listed = catalogue.visible_to(&who).cloned().collect();
+            }
+            Err(error) => {
+                tracing::warn!(run.id = %self.run.key.id, error = %Chain(&error), "a run goes on without the tools of servers");
+            }
+        }
+        let document = &current.document;
+        // Nothing runs commands yet, so no type that only does that can be used.
+        let mut house = House::new(document.agents().clone(), document.tool_search(), &self.listed, false);
+        house.context_window = self.chosen().await?.ok().and_then(|chosen| chosen.context_window);
+        self.options = Arc::new(Options { house: Arc::new(house), ..Options::clone(&self.options) });
+        Ok(())
+    }
+
+    /// The run's model. Inside, why there is none that can be asked.
+    pub(super) async fn chosen(&self) -> Result<Result<Chosen, ModelError>, Stop> {
+        let roster = self.parts.tools.configs.roster().await.map_err(unread)?;
+        Ok(roster.choose(self.options.model.as_deref(), self.options.thinking))
+    }
+}
+
+fn unread(error: ConfigError) -> Stop {
+    Stop::Store(StoreError::Unavailable { operation: "reading the config", source: error.into() })
+}
