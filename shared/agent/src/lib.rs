@@ -3,6 +3,7 @@
 //! A step is pure as far as it goes: middlewares and tools look at a [`turn::Turn`] and write into it, and whoever runs the
 //! step commits what was written, with what was told, in one transaction. Nothing here knows the table.
 
+pub mod background;
 pub mod clarification;
 mod dates;
 pub mod deferred;

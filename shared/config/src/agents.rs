@@ -8,7 +8,7 @@ mod tests;
 
 use crate::reader::Reader;
 
-pub use subagents::{CustomAgent, Override, Subagents};
+pub use subagents::{BUILT_IN, CustomAgent, Override, Subagents};
 pub use summarization::{Keep, Summarization, Trigger};
 
 /// The blocks, read.

@@ -35,7 +35,10 @@ mod tool_search;
 
 pub use adopt::adopt;
 pub use advice::advise;
-pub use agents::{Agents, CustomAgent, Keep, Override, Subagents, Summarization, Title, Trigger};
+pub use agents::{
+    Agents, BUILT_IN as BUILT_IN_SUBAGENTS, CustomAgent, Keep, Override, Subagents, Summarization, Title,
+    Trigger,
+};
 pub use archived::Archived;
 pub use canonical::{canonical, sha256_hex};
 pub use diff::{Changed, Difference, differences};

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use pudu_config::{CustomAgent, Override, Subagents};
+use pudu_config::{BUILT_IN_SUBAGENTS, CustomAgent, Override, Subagents};
 
 use super::{WITHHELD, prompts};
 
@@ -10,8 +10,6 @@ use super::{WITHHELD, prompts};
 const TOKENS: u64 = 2_000_000;
 /// The same, where conversations are summarized.
 const TOKENS_SUMMARIZED: u64 = 1_000_000;
-const GENERAL_PURPOSE: &str = "general-purpose";
-const BASH: &str = "bash";
 
 /// A type.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -69,17 +67,15 @@ impl Types {
             token_budget: tokens,
             refused: None,
         };
-        let general = built_in(GENERAL_PURPOSE, prompts::GENERAL_WHEN, prompts::GENERAL, 150);
+        let [general_purpose, bash] = BUILT_IN_SUBAGENTS;
+        let general = built_in(general_purpose, prompts::GENERAL_WHEN, prompts::GENERAL, 150);
         let bash = Type {
             tools: Some(["bash", "ls", "read_file", "write_file", "str_replace"].map(str::to_owned).into()),
             refused: (!sandbox).then_some(prompts::NO_SANDBOX),
-            ..built_in(BASH, prompts::BASH_WHEN, prompts::BASH, 60)
+            ..built_in(bash, prompts::BASH_WHEN, prompts::BASH, 60)
         };
         let mut all = vec![general, bash];
-        // The operator is told of a name that is taken when the config is read.
-        for (name, own) in
-            settings.custom.iter().filter(|(name, _)| ![GENERAL_PURPOSE, BASH].contains(&name.as_str()))
-        {
+        for (name, own) in &settings.custom {
             all.push(custom(name, own, tokens));
         }
         for kind in &mut all {

@@ -6,6 +6,8 @@ use std::time::Duration;
 use super::{bounded, name};
 use crate::reader::Reader;
 
+/// Types that there always are; no type of one's own has their names.
+pub const BUILT_IN: [&str; 2] = ["general-purpose", "bash"];
 /// Most turns that a type can be given.
 const MOST_TURNS: i64 = 1000;
 /// Longest that a type can be given, in seconds: a day.
@@ -85,7 +87,7 @@ impl Subagents {
             max_total_per_run: bounded(&mut block, "max_total_per_run", (1, 50))
                 .unwrap_or(default.max_total_per_run),
             token_budget: tokens(&mut block),
-            custom: each(&mut block, "custom_agents", CustomAgent::read),
+            custom: custom(&mut block),
             overrides: each(&mut block, "agents", Override::read),
         }
     }
@@ -114,6 +116,20 @@ impl Override {
             token_budget: tokens(block),
         }
     }
+}
+
+fn custom(block: &mut Reader<'_>) -> BTreeMap<String, CustomAgent> {
+    let mut custom = each(block, "custom_agents", CustomAgent::read);
+    let path = block.at("custom_agents");
+    for name in BUILT_IN {
+        if custom.remove(name).is_some() {
+            block.found.warn(
+                &path.key(name),
+                "has the name of a built-in type and is ignored; use 'agents' to change that one",
+            );
+        }
+    }
+    custom
 }
 
 /// The entries of a map of objects.

@@ -77,3 +77,14 @@ fn what_is_out_of_bounds_is_clamped_with_a_warning() {
     assert_eq!(document.agents().title.max_chars, 10);
     assert_eq!(document.warnings().len(), 1);
 }
+
+#[test]
+fn no_type_of_ones_own_has_the_name_of_a_built_in_one() {
+    let document = Document::parse(json!({"subagents": {"custom_agents": {"bash": {}, "own": {}}}})).unwrap();
+    assert_eq!(document.agents().subagents.custom.keys().collect::<Vec<_>>(), ["own"]);
+    assert!(
+        document.warnings()[0].to_string().contains("subagents.custom_agents.bash"),
+        "{:?}",
+        document.warnings()
+    );
+}

@@ -160,8 +160,7 @@ fn types_are_built_in_then_custom_then_overridden() {
     };
     let settings = Subagents {
         max_turns: Some(9),
-        custom: [("analyst".to_owned(), custom("Reads.")), ("general-purpose".to_owned(), custom("No."))]
-            .into(),
+        custom: [("analyst".to_owned(), custom("Reads."))].into(),
         overrides: [(
             "analyst".to_owned(),
             Override { timeout: Some(Duration::from_secs(5)), token_budget: Some(7), ..Override::default() },
