@@ -4,6 +4,7 @@
 //! step commits what was written, with what was told, in one transaction. Nothing here knows the table.
 
 pub mod background;
+pub mod chain;
 pub mod clarification;
 mod dates;
 pub mod deferred;
