@@ -59,4 +59,5 @@ suites!(
     audit_log,
     key_store,
     allowances,
+    breakers,
 );

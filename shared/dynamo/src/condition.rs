@@ -73,6 +73,8 @@ pub(crate) enum When {
     Lit,
     /// A bucket is this one; all that are full are one.
     Bucket(Bucket),
+    /// A breaker was changed so often; never is none.
+    Breaker(u64),
     /// There is no list of tools, or one that was not asked for after this.
     NotListedAfter(Timestamp),
 }
@@ -186,6 +188,14 @@ impl When {
             // Nobody took from it since it was seen.
             Self::Bucket(before) => {
                 Expression::new("#full = :full").names(&[FULL_AT]).value(":full", number(before.micros()))
+            }
+            // Without a row it is closed, and so it is when its row says nothing any more.
+            Self::Breaker(0) => Expression::new("attribute_not_exists(#pk) OR #ttl <= :seconds")
+                .names(&[attr::PK, TTL])
+                .value(":seconds", number(seconds(now))),
+            // Nobody changed it since it was seen.
+            Self::Breaker(revision) => {
+                Expression::new("#num = :num").names(&[attr::NUMBER]).value(":num", number(*revision))
             }
             // A slow writer does not bring back what a server listed before.
             Self::NotListedAfter(at) => Expression::new("attribute_not_exists(#pk) OR #lt <= :lt")

@@ -4,6 +4,7 @@ pub(crate) mod answer;
 pub(crate) mod api_key;
 pub(crate) mod audit;
 pub(crate) mod beacon;
+pub(crate) mod breaker;
 pub(crate) mod bucket;
 pub(crate) mod catalogue;
 pub(crate) mod durable;

@@ -158,6 +158,8 @@ pub enum Key {
     Beacon(Background),
     /// How much a user may still call: `rate#<user>`, `-`.
     Bucket(UserId),
+    /// The breaker of a model: `model#<its name in the config>`, `-`.
+    Breaker(String),
     /// How a server is spoken with: `peer#<digest of its address, 64 hex digits>`, `-`.
     Peer(String),
     /// Who changed what: `audit`, `<id of the record, 32 hex digits, ordered by time>`.
@@ -228,6 +230,7 @@ impl Key {
                 format!("idem#{user}#{id}#{}", key_part::encode(digest))
             }
             Self::Bucket(user) => format!("rate#{}", key_part::encode(user.as_str())),
+            Self::Breaker(model) => format!("model#{}", key_part::encode(model)),
             Self::Peer(digest) => format!("peer#{}", key_part::encode(digest)),
             Self::Beacon(_) => "meta".to_owned(),
             Self::Audit(_) => AUDIT.to_owned(),
@@ -268,6 +271,7 @@ impl Key {
             | Self::RunKeyed { .. }
             | Self::Idempotency { .. }
             | Self::Bucket(_)
+            | Self::Breaker(_)
             | Self::Peer(_)
             | Self::Token { .. } => "-".to_owned(),
             Self::Beacon(function) => format!("beacon#{}", function.as_str()),

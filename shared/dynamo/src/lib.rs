@@ -13,6 +13,7 @@ mod audit_log;
 mod batch;
 mod beacon;
 mod body;
+mod breakers;
 mod capacity;
 mod catalog_store;
 mod classify;

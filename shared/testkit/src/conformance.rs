@@ -10,6 +10,7 @@ mod api_keys;
 mod audits;
 mod beacons;
 mod birth;
+mod breakers;
 mod catalogs;
 mod claim;
 mod commit;
@@ -38,8 +39,8 @@ use async_trait::async_trait;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use pudu_app::ports::{
-    Allowances, AuditLog, Beacons, CatalogStore, ConfigStore, DueIndex, EventLog, KeyStore, NoteKey,
-    NoteStore, PeerStore, TaskStore, ThreadStore, TokenStore, WrappedKeys,
+    Allowances, AuditLog, Beacons, Breakers, CatalogStore, ConfigStore, DueIndex, EventLog, KeyStore,
+    NoteKey, NoteStore, PeerStore, TaskStore, ThreadStore, TokenStore, WrappedKeys,
 };
 use pudu_domain::TaskKey;
 
@@ -83,6 +84,8 @@ pub struct World {
     pub keys: Arc<dyn KeyStore>,
     /// How much users may still call.
     pub allowances: Arc<dyn Allowances>,
+    /// Breakers of models.
+    pub breakers: Arc<dyn Breakers>,
     /// The clock that the stores read.
     pub clock: Arc<ManualClock>,
     /// Makes rows undecodable, where that is possible.
@@ -119,7 +122,7 @@ pub struct Suite {
 }
 
 /// Every suite.
-pub const SUITES: [Suite; 14] = [
+pub const SUITES: [Suite; 15] = [
     Suite {
         port: "task_store",
         parts: &[
@@ -149,6 +152,7 @@ pub const SUITES: [Suite; 14] = [
     Suite { port: "audit_log", parts: &[audits::CASES] },
     Suite { port: "key_store", parts: &[api_keys::CASES] },
     Suite { port: "allowances", parts: &[allowances::CASES] },
+    Suite { port: "breakers", parts: &[breakers::CASES] },
 ];
 
 /// Names a function as a case.
@@ -211,7 +215,8 @@ pub fn fake_world(flaw: Option<Flaw>) -> World {
         beacons: store.clone(),
         audit: store.clone(),
         keys: store.clone(),
-        allowances: store,
+        allowances: store.clone(),
+        breakers: store,
         clock,
         vandal: Some(Arc::new(table)),
         keep: Arc::new(()),

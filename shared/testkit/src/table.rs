@@ -6,6 +6,7 @@
 mod allowances;
 mod audits;
 mod beacons;
+mod breakers;
 mod catalogs;
 mod configs;
 mod events;

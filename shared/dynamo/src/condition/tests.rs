@@ -33,6 +33,8 @@ fn every() -> Vec<When> {
         When::NotListedAfter(NOW),
         When::Bucket(Bucket::default()),
         When::Bucket(Bucket::full_at(u64::MAX)),
+        When::Breaker(0),
+        When::Breaker(7),
         When::Lit,
         When::Dark { owner: "w:1".into(), relieves: None },
         When::Dark { owner: "w:1".into(), relieves: Some(NOW) },

@@ -36,6 +36,7 @@ impl Key {
                 digest: key_part::decode(digest)?,
             },
             ["threads", user] => Self::parse_listed(UserId::parse(key_part::decode(user)?).ok()?, sk)?,
+            ["model", name] => Self::Breaker(key_part::decode(name)?),
             ["rate", user] => Self::Bucket(UserId::parse(key_part::decode(user)?).ok()?),
             ["peer", digest] => Self::Peer(key_part::decode(digest)?),
             ["token", "server", server, identity] => Self::Token {

@@ -62,6 +62,7 @@ fn the_keys_are_those_of_the_table_in_the_design() {
             "0001700000000000#t-1".to_owned(),
         ),
         (Key::Bucket(thread().user), "rate#local%3Adefault".to_owned(), "-".to_owned()),
+        (Key::Breaker("gpt 5".to_owned()), "model#gpt%205".to_owned(), "-".to_owned()),
         (Key::Peer(digest.clone()), format!("peer#{digest}"), "-".to_owned()),
         (
             Key::ApiKey(KeyId::parse("a0".repeat(6)).unwrap()),

@@ -6,6 +6,7 @@ use pudu_app::ports::{
     AuditRecord, Background, Beacon, Committed, Era, Hint, ItemKey, NoteKey, Revision, StoreError, StoredKey,
     StoredListing, TokenKey,
 };
+use pudu_domain::breaker::Breaker;
 use pudu_domain::bucket::Bucket;
 use pudu_domain::{
     Due, Durable, Expect, KeyId, Lane, Lease, Note, ServerTag, TaskKey, Thread, ThreadKey, Timestamp, Token,
@@ -55,6 +56,8 @@ pub(super) struct Rows {
     pub(super) keys: BTreeMap<KeyId, StoredKey>,
     pub(super) audit: BTreeMap<String, AuditRecord>,
     pub(super) buckets: BTreeMap<UserId, Bucket>,
+    /// By the name of their model.
+    pub(super) breakers: BTreeMap<String, Breaker>,
     pub(super) runs: Runs,
     pub(super) index: Index,
     pub(super) writes: Vec<Write>,
@@ -101,6 +104,7 @@ impl Rows {
             keys: BTreeMap::new(),
             audit: BTreeMap::new(),
             buckets: BTreeMap::new(),
+            breakers: BTreeMap::new(),
             runs: Runs::default(),
             index,
             writes: Vec::new(),
