@@ -4,15 +4,19 @@
 mod config;
 mod event;
 mod operator;
+mod run;
 mod server;
 mod task;
+mod thread;
 mod tool;
 
 pub(crate) use config::{ChangedPlace, Differences, PastConfig, Revisions, ServerEntry, Servers};
 pub(crate) use event::ThreadEvent;
 pub(crate) use operator::{CorruptRow, DeadLetter};
+pub(crate) use run::{MessagePage, RunRecord, RunRecords, RunRow, TokenUsage};
 pub(crate) use server::{ProbeResult, ServerRow};
 pub(crate) use task::{Notified, TaskChange, TaskDetail, TaskRow, TaskStatus};
+pub(crate) use thread::{Branch, ThreadRow, ThreadState};
 pub(crate) use tool::{Called, Found, Listing, ToolEntry};
 
 use jiff::Timestamp as Moment;

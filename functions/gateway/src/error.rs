@@ -1,6 +1,7 @@
 //! From a use case's error to the wire: the only place that chooses a status (reference 8.5).
 
 mod described;
+mod runs;
 
 use std::time::Duration;
 
@@ -53,6 +54,16 @@ impl Failure {
     /// A thread that is not there, or is being deleted.
     pub(crate) fn no_such_thread() -> Self {
         Self::new(StatusCode::NOT_FOUND, "there is no such thread")
+    }
+
+    /// A run that is not there, of another user or of another thread.
+    pub(crate) fn no_such_run() -> Self {
+        Self::new(StatusCode::NOT_FOUND, "this thread has no such run")
+    }
+
+    /// A user who has as many streams here as one may have.
+    pub(crate) fn too_many_streams() -> Self {
+        Self::new(StatusCode::TOO_MANY_REQUESTS, "you have too many open streams here; close one first")
     }
 
     /// The same words for a task that is not there, of another user or of another thread (reference 8.2).

@@ -8,11 +8,13 @@ mod etags;
 pub(crate) mod json;
 pub(crate) mod limit;
 pub(crate) mod number;
+mod run;
 mod server;
 mod whole;
 
 use axum::extract::{FromRequestParts, Path, Query};
 use http::request::Parts;
+use pudu_app::runs::follow::FrameId;
 use pudu_domain::{IdempotencyKey, TaskId, ThreadId, ThreadKey, Timestamp};
 use serde::de::DeserializeOwned;
 
@@ -20,6 +22,7 @@ pub(crate) use body::{Body, Raw, Shape};
 pub(crate) use context::{Context, Secrets};
 pub(crate) use cursor::{List, Paged, wrong as wrong_cursor};
 pub(crate) use etags::{IfMatch, IfNoneMatch, tagged};
+pub(crate) use run::{Agents, Asked, RunOf, RunRequest, base};
 pub(crate) use server::{RevisionNumber, ServerName};
 pub(crate) use whole::MAX_BODY;
 pub use whole::Patience;
@@ -128,6 +131,21 @@ impl FromRequestParts<Gateway> for LastEventId {
     }
 }
 
+/// Behind which frame of a run's stream a client comes back: the header `Last-Event-ID`.
+pub(crate) struct Resumed(pub(crate) Option<FrameId>);
+
+impl FromRequestParts<Gateway> for Resumed {
+    type Rejection = Failure;
+
+    async fn from_request_parts(parts: &mut Parts, _: &Gateway) -> Result<Self, Failure> {
+        let given = parts.headers.get("last-event-id").filter(|given| !given.is_empty());
+        let Some(given) = given else { return Ok(Self(None)) };
+        let id = given.to_str().ok().and_then(FrameId::parse);
+        id.map(|id| Self(Some(id)))
+            .ok_or_else(|| Failure::unprocessable("Last-Event-ID is not one of this stream"))
+    }
+}
+
 /// A query of a known shape; parameters that it does not know are ignored, as in the reference.
 pub(crate) struct Params<T>(pub(crate) T);
 
@@ -140,11 +158,11 @@ impl<T: DeserializeOwned> FromRequestParts<Gateway> for Params<T> {
     }
 }
 
-async fn params(parts: &mut Parts, state: &Gateway) -> Result<Vec<(String, String)>, Failure> {
+pub(crate) async fn params(parts: &mut Parts, state: &Gateway) -> Result<Vec<(String, String)>, Failure> {
     let path = Path::<Vec<(String, String)>>::from_request_parts(parts, state).await;
     path.map(|Path(params)| params).map_err(|error| Failure::unprocessable(error.body_text()))
 }
 
-fn param<'a>(params: &'a [(String, String)], name: &str) -> Option<&'a str> {
+pub(crate) fn param<'a>(params: &'a [(String, String)], name: &str) -> Option<&'a str> {
     params.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
 }

@@ -6,6 +6,7 @@
 mod answer;
 pub mod cloud;
 mod error;
+mod frames;
 mod guard;
 mod input;
 mod mcp;

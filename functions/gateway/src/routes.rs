@@ -1,6 +1,7 @@
 //! One file per endpoint group; this is the map, and what [`openapi`] describes: a route that is registered by `routes!` is in
 //! both or in neither.
 
+mod assistants;
 mod audit;
 mod config;
 mod docs;
@@ -8,9 +9,11 @@ mod events;
 mod features;
 mod health;
 mod keys;
+mod models;
 mod openapi;
 mod operator;
 mod revisions;
+mod runs;
 mod servers;
 mod stream;
 mod tasks;
@@ -78,7 +81,31 @@ fn described() -> (Router<Gateway>, openapi::Described) {
         .routes(routes!(operator::corrupt_rows))
         .routes(routes!(tools::list))
         .routes(routes!(tools::search))
-        .routes(routes!(threads::delete))
+        .routes(routes!(threads::create))
+        .routes(routes!(threads::search))
+        .routes(routes!(threads::get, threads::patch, threads::delete))
+        .routes(routes!(threads::state::get, threads::state::update))
+        .routes(routes!(threads::state::at))
+        .routes(routes!(threads::state::at_checkpoint))
+        .routes(routes!(threads::state::history))
+        .routes(routes!(threads::branches::create))
+        .routes(routes!(threads::messages::list))
+        .routes(routes!(threads::messages::page))
+        .routes(routes!(threads::messages::usage))
+        .routes(routes!(runs::create, runs::list))
+        .routes(routes!(runs::stream::create))
+        .routes(routes!(runs::stream::create_anywhere))
+        .routes(routes!(runs::wait::create))
+        .routes(routes!(runs::wait::create_anywhere))
+        .routes(routes!(runs::get))
+        .routes(routes!(runs::cancel))
+        .routes(routes!(runs::stream::get, runs::stream::post))
+        .routes(routes!(runs::stream::join))
+        .routes(routes!(runs::records::messages))
+        .routes(routes!(runs::records::events))
+        .routes(routes!(assistants::search))
+        .routes(routes!(assistants::get))
+        .routes(routes!(models::list))
         .routes(routes!(tools::call))
         .routes(routes!(tasks::list))
         .routes(routes!(stream::get))

@@ -10,6 +10,7 @@ use pudu_app::keys::Keys;
 use pudu_app::limits::Limits;
 use pudu_app::ports::{Allowances, EventLog, NoteStore};
 use pudu_app::rates::Rates;
+use pudu_app::runs::Runs;
 use pudu_app::tasks::Tasks;
 use pudu_app::threads::Threads;
 use pudu_app::tools::Tools;
@@ -46,6 +47,8 @@ pub struct Gateway {
     pub tasks: Tasks,
     /// Whether they are still there.
     pub threads: Threads,
+    /// Runs of agents, where agents run.
+    pub runs: Option<Runs>,
     /// Their notifications.
     pub notes: Arc<dyn NoteStore>,
     /// What waits for an operator.
@@ -86,6 +89,7 @@ impl Gateway {
             tools,
             tasks: wiring.tasks(),
             threads: wiring.threads(),
+            runs: None,
             dead_letters: wiring.dead_letters(),
             notes,
             events,
@@ -93,6 +97,12 @@ impl Gateway {
             patience: Patience::default(),
             streams: Streams::default(),
         }
+    }
+
+    /// The same, where agents run.
+    #[must_use]
+    pub fn with_runs(self, runs: Runs) -> Self {
+        Self { runs: Some(runs), ..self }
     }
 
     /// The same, whose callers are held to what the settings say.

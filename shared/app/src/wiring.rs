@@ -16,10 +16,11 @@ use crate::keys::Keys;
 use crate::known::Known;
 use crate::limits::Limits;
 use crate::ports::{
-    Allowances, AuditLog, Beacons, Clock, ConfigSource, DueIndex, KeyStore, McpClient, NoteStore, Random,
-    RunLauncher, SealKeys, TaskStore, ThreadStore, TokenVerifier, Vault, Waker,
+    Allowances, AuditLog, Beacons, Blobs, Clock, ConfigSource, DueIndex, KeyStore, McpClient, NoteStore,
+    Random, RunLauncher, RunStore, SealKeys, TaskStore, ThreadStore, TokenVerifier, Vault, Waker,
 };
 use crate::rates::Rates;
+use crate::runs::{Checkpoints, Runs};
 use crate::settle::Settle;
 use crate::tasks::Tasks;
 use crate::threads::Threads;
@@ -233,6 +234,19 @@ impl Wiring {
     /// How often each user may call.
     pub fn rates(&self, rate: Option<Rate>, buckets: Arc<dyn Allowances>) -> Rates {
         rate.map_or(Rates::off(), |rate| Rates::new(rate, buckets, Arc::clone(&self.ports.clock)))
+    }
+
+    /// Runs of agents, over their rows and what is too large for them.
+    pub fn runs(&self, store: Arc<dyn RunStore>, blobs: Option<Arc<dyn Blobs>>) -> Runs {
+        Runs {
+            checkpoints: Checkpoints { store: Arc::clone(&store), blobs },
+            store,
+            keys: Arc::clone(&self.ports.keys),
+            clock: Arc::clone(&self.ports.clock),
+            random: Arc::clone(&self.ports.random),
+            wakeups: self.wakeups(),
+            policy: self.policy.clone(),
+        }
     }
 
     /// What waits for an operator.

@@ -107,7 +107,11 @@ impl Blobs for Bucket {
         let answer = self.client.get_object().bucket(&self.name).key(key).send().await;
         let object = match answer {
             Ok(object) => object,
-            Err(error) if error.as_service_error().is_some_and(|error| error.is_no_such_key()) => {
+            Err(error)
+                if error
+                    .as_service_error()
+                    .is_some_and(aws_sdk_s3::operation::get_object::GetObjectError::is_no_such_key) =>
+            {
                 return Ok(None);
             }
             Err(error) => return Err(failed("reading a blob", error)),

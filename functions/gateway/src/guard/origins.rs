@@ -28,11 +28,14 @@ const SENT: [HeaderName; 11] = [
     HeaderName::from_static("traceparent"),
 ];
 /// What a page may read beside the few that every page may.
-const SHOWN: [HeaderName; 7] = [
+const SHOWN: [HeaderName; 10] = [
+    header::CONTENT_LOCATION,
     header::ETAG,
     header::LINK,
+    header::LOCATION,
     header::RETRY_AFTER,
     header::WWW_AUTHENTICATE,
+    HeaderName::from_static("idempotency-replayed"),
     HeaderName::from_static("mcp-protocol-version"),
     HeaderName::from_static("mcp-session-id"),
     HeaderName::from_static("pudu-next-cursor"),

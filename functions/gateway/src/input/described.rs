@@ -5,7 +5,7 @@ use utoipa::openapi::path::{Parameter, ParameterBuilder, ParameterIn};
 use utoipa::openapi::schema::{Object, ObjectBuilder};
 use utoipa::openapi::{Required, Type};
 
-use super::{AnyThread, KeyOfPath, LastEventId, Repeatable, Task, Thread, ToolName};
+use super::{AnyThread, KeyOfPath, LastEventId, Repeatable, Resumed, RunOf, Task, Thread, ToolName};
 
 /// Of which a thread's id is made.
 const THREAD: &str = "^[A-Za-z0-9_-]{1,64}$";
@@ -16,6 +16,10 @@ const API_KEY: &str = "^[a-z0-9]{12}$";
 /// Of which a key is made: visible ASCII.
 const KEY: &str = "^[!-~]{1,255}$";
 
+/// Of which a run's id is made.
+const RUN: &str = "^[A-Za-z0-9_.:-]{1,128}$";
+/// Of which the id of a frame of a run's stream is made.
+const FRAME: &str = "^[0-9]{1,19}-[0-9]{1,19}$";
 /// Of which the id of a stream's event is made.
 const EVENT: &str = "^[0-9]{1,19}$";
 
@@ -36,7 +40,7 @@ fn in_path(name: &str, what: &str, schema: Object) -> Parameter {
 
 impl IntoParams for AnyThread {
     fn into_params(_: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
-        vec![in_path("thread", "The caller's own thread; it begins with its first task", text(THREAD))]
+        vec![in_path("thread", "The caller's own thread; it begins with its first task or run", text(THREAD))]
     }
 }
 
@@ -49,6 +53,22 @@ impl IntoParams for Thread {
 impl IntoParams for Task {
     fn into_params(_: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
         vec![in_path("id", "A task of the thread", text(TASK))]
+    }
+}
+
+impl IntoParams for RunOf {
+    fn into_params(provider: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
+        let mut all = Thread::into_params(provider);
+        all.push(in_path("run", "A run of the thread", text(RUN)));
+        all
+    }
+}
+
+impl IntoParams for Resumed {
+    fn into_params(_: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
+        let what = "The id of the last event that was heard: the stream goes on behind it";
+        let header = ParameterBuilder::new().name("Last-Event-ID").parameter_in(ParameterIn::Header);
+        vec![header.required(Required::False).description(Some(what)).schema(Some(text(FRAME))).build()]
     }
 }
 
@@ -67,7 +87,7 @@ impl IntoParams for ToolName {
 
 impl IntoParams for Repeatable {
     fn into_params(_: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
-        let what = "Chosen by the caller, unique in its thread: the same submission again is the same task, another one is 422";
+        let what = "Chosen by the caller, unique in its thread (of a run: for its user): the same again is the same task or run, another body is 422";
         let header = ParameterBuilder::new().name("Idempotency-Key").parameter_in(ParameterIn::Header);
         vec![header.required(Required::False).description(Some(what)).schema(Some(text(KEY))).build()]
     }

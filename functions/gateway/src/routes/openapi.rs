@@ -28,7 +28,8 @@ const ETAG_DIGITS: usize = 16;
         (name = "tasks", description = "Calls that go on in the background"),
         (name = "events", description = "What threads were told"),
         (name = "mcp", description = "The same for MCP clients"),
-        (name = "threads", description = "What tasks belong to"),
+        (name = "threads", description = "What tasks and runs belong to"),
+        (name = "runs", description = "What agents do in threads"),
         (name = "config", description = "The MCP servers; for administrators"),
         (name = "operator", description = "What waits for somebody; for administrators"),
         (name = "service", description = "Pudu itself")

@@ -10,7 +10,7 @@ use axum::extract::State;
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use futures_util::stream;
-use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
+use http::{HeaderMap, HeaderName, HeaderValue, header};
 use pudu_app::chain::Chain;
 use pudu_app::tasks::follow::{Follower, Look};
 use pudu_domain::{ThreadKey, Timestamp, UserId};
@@ -67,10 +67,7 @@ pub(super) async fn get(
 ) -> Result<Response, Failure> {
     let user = who.user.clone();
     let thread = ThreadKey { user: who.user, thread };
-    let too_many = || {
-        Failure::new(StatusCode::TOO_MANY_REQUESTS, "you have too many open streams here; close one first")
-    };
-    let open = gateway.streams.open(&thread).ok_or_else(too_many)?;
+    let open = gateway.streams.open(&thread).ok_or_else(Failure::too_many_streams)?;
     let mut follower = Follower::new(gateway.tasks.clone(), gateway.threads.clone(), thread);
     let first = follower.begin(since).await?;
     if first.is_over {

@@ -183,7 +183,7 @@ pub(super) async fn call(
     let gone = CancellationToken::new();
     // Dropped with this future, so when the caller has hung up; and at the end, when nobody looks at it any more.
     let _hung_up = gone.clone().drop_guard();
-    let terms = Terms { key, gone, durable: call.durable, plain: false };
+    let terms = Terms { key, gone, durable: call.durable, plain: false, ..Terms::default() };
     // Tracked, not awaited in place: a caller that hangs up must not leave a submission half recorded.
     let running =
         gateway.calls.spawn(async move { tools.invoke(&who, caller, &name, call.arguments, terms).await });

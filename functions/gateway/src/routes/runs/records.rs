@@ -1,0 +1,130 @@
+//! `GET …/runs/{run}/messages` and `…/events`: what a run left in its thread's history.
+
+use axum::Json;
+use pudu_app::ports::RecordQuery;
+use pudu_app::runs::{is_of, place};
+use pudu_domain::run::Notice;
+use serde::Deserialize;
+use utoipa::IntoParams;
+
+use crate::answer::{RunRecord, RunRecords};
+use crate::error::{Failure, Missing, Unfit};
+use crate::input::{Agents, Params, RunOf};
+
+/// Most messages of one answer.
+const MESSAGES: usize = 200;
+/// Most events.
+const EVENTS: usize = 2000;
+
+/// Which messages.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(in crate::routes) struct Messages {
+    /// How many at most: 1 to 200.
+    #[serde(default = "usual_messages")]
+    #[param(minimum = 1, maximum = 200, default = 50)]
+    limit: usize,
+    /// The newest before the record of this `seq`.
+    before_seq: Option<u64>,
+    /// The oldest after the record of this `seq`.
+    after_seq: Option<u64>,
+}
+
+/// Which events.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(in crate::routes) struct Events {
+    /// How many at most: 1 to 2000.
+    #[serde(default = "usual_events")]
+    #[param(minimum = 1, maximum = 2000, default = 500)]
+    limit: usize,
+    /// Types, separated by commas.
+    event_types: Option<String>,
+    /// Those of one subagent, by the id of the call that began it.
+    task_id: Option<String>,
+    /// Those after the record of this `seq`.
+    after_seq: Option<u64>,
+}
+
+const fn usual_messages() -> usize {
+    50
+}
+
+const fn usual_events() -> usize {
+    500
+}
+
+/// The messages of a run, in order.
+#[utoipa::path(
+    get,
+    path = "/api/threads/{thread}/runs/{run}/messages",
+    operation_id = "list_run_messages",
+    tag = "runs",
+    params(RunOf, Messages),
+    responses((status = OK, description = "The messages", body = RunRecords), Missing, Unfit, Failure)
+)]
+pub(in crate::routes) async fn messages(
+    Agents(runs): Agents,
+    RunOf(key): RunOf,
+    Params(which): Params<Messages>,
+) -> Result<Json<RunRecords>, Failure> {
+    if !(1..=MESSAGES).contains(&which.limit) {
+        return Err(Failure::unprocessable(format!("limit must be a number from 1 to {MESSAGES}")));
+    }
+    if which.before_seq.is_some() && which.after_seq.is_some() {
+        return Err(Failure::unprocessable("give before_seq or after_seq, not both"));
+    }
+    let (run, _) = runs.get(&key).await?.ok_or_else(Failure::no_such_run)?;
+    let backwards = which.after_seq.is_none();
+    let query = RecordQuery {
+        ordinal: Some(run.ordinal),
+        before: which.before_seq.map(place),
+        after: which.after_seq.map(place),
+        newest_first: backwards,
+        limit: which.limit + 1,
+    };
+    let mut found = runs.records(&key.thread, &query, |record| is_of(record, "message")).await?;
+    let has_more = found.len() > which.limit;
+    found.truncate(which.limit);
+    if backwards {
+        found.reverse();
+    }
+    Ok(Json(RunRecords { data: found.into_iter().filter_map(RunRecord::new).collect(), has_more }))
+}
+
+/// Everything that a run left in the history, in order.
+#[utoipa::path(
+    get,
+    path = "/api/threads/{thread}/runs/{run}/events",
+    operation_id = "list_run_events",
+    tag = "runs",
+    params(RunOf, Events),
+    responses((status = OK, description = "The records", body = [RunRecord]), Missing, Unfit, Failure)
+)]
+pub(in crate::routes) async fn events(
+    Agents(runs): Agents,
+    RunOf(key): RunOf,
+    Params(which): Params<Events>,
+) -> Result<Json<Vec<RunRecord>>, Failure> {
+    if !(1..=EVENTS).contains(&which.limit) {
+        return Err(Failure::unprocessable(format!("limit must be a number from 1 to {EVENTS}")));
+    }
+    let (run, _) = runs.get(&key).await?.ok_or_else(Failure::no_such_run)?;
+    let types: Vec<&str> =
+        which.event_types.iter().flat_map(|types| types.split(',')).map(str::trim).collect();
+    let query = RecordQuery {
+        ordinal: Some(run.ordinal),
+        after: which.after_seq.map(place),
+        limit: which.limit,
+        ..RecordQuery::default()
+    };
+    let found = runs
+        .records(&key.thread, &query, |record| {
+            let Notice::Record { event_type, metadata, .. } = &record.notice else { return false };
+            let task = metadata.get("task_id").and_then(serde_json::Value::as_str);
+            (types.is_empty() || types.contains(&event_type.as_str()))
+                && which.task_id.as_deref().is_none_or(|wanted| task == Some(wanted))
+        })
+        .await?;
+    Ok(Json(found.into_iter().filter_map(RunRecord::new).collect()))
+}

@@ -1,0 +1,150 @@
+//! `POST …/runs/wait` and `POST /api/runs/wait`: begin a run and answer when it has ended.
+
+use std::time::Duration;
+
+use axum::Json;
+use axum::extract::State;
+use axum::response::{IntoResponse, Response};
+use http::StatusCode;
+use pudu_app::chain::Chain;
+use pudu_app::runs::{Action, Runs, values};
+use pudu_domain::run::Outcome;
+use pudu_domain::text::Snippet;
+use pudu_domain::{Run, RunKey, ThreadId, ThreadKey};
+use serde_json::{Value, json};
+
+use super::{begin, located};
+use crate::error::{Conflict, Failure, Missing, Unfit};
+use crate::guard::Who;
+use crate::input::{Agents, Body, Repeatable, RunRequest, Thread};
+use crate::routes::threads::fresh;
+use crate::state::Gateway;
+
+/// How long a caller waits at least, also where an answer is sent only as a whole.
+const LEAST: Duration = Duration::from_secs(20);
+
+/// Begins a run and answers when it has ended: with the values of its state, or `{"status", "error"}` if it failed.
+///
+/// 504 if it goes on for longer than an answer may take here; the run goes on, and `Content-Location` says where it is.
+#[utoipa::path(
+    post,
+    path = "/api/threads/{thread}/runs/wait",
+    operation_id = "wait_for_new_run",
+    tag = "runs",
+    params(Thread, Repeatable),
+    request_body = RunRequest,
+    responses(
+        (status = OK, description = "The values, by channel", body = Value, headers(("Content-Location" = String, description = "The run"))),
+        Missing, Conflict, Unfit, Failure,
+    )
+)]
+pub(in crate::routes) async fn create(
+    State(gateway): State<Gateway>,
+    Who(who): Who,
+    Agents(runs): Agents,
+    Thread(thread): Thread,
+    Repeatable(key): Repeatable,
+    Body(request): Body<RunRequest>,
+) -> Result<Response, Failure> {
+    let begun = begin(&gateway, &runs, &who, thread, key, request).await?;
+    let leaves = begun.leaves && !begun.admitted.reused;
+    let mut response = match ended(&gateway, &runs, &begun.run.key, leaves).await {
+        Ok(response) => response,
+        Err(failure) => failure.into_response(),
+    };
+    let mut headers = located(&begun.run, begun.admitted.reused);
+    headers.remove(http::header::LOCATION);
+    response.headers_mut().extend(headers);
+    Ok(response)
+}
+
+/// The same in the thread that `config.configurable.thread_id` names, or in a new one.
+#[utoipa::path(
+    post,
+    path = "/api/runs/wait",
+    operation_id = "wait_for_stateless_run",
+    tag = "runs",
+    params(Repeatable),
+    request_body = RunRequest,
+    responses((status = OK, description = "The values, by channel", body = Value), Missing, Conflict, Unfit, Failure)
+)]
+pub(in crate::routes) async fn create_anywhere(
+    State(gateway): State<Gateway>,
+    who: Who,
+    agents: Agents,
+    key: Repeatable,
+    Body(request): Body<RunRequest>,
+) -> Result<Response, Failure> {
+    let thread = somewhere(&gateway, &who, &request).await?;
+    create(State(gateway), who, agents, Thread(thread), key, Body(request)).await
+}
+
+/// The thread of a request that has none in its path.
+pub(super) async fn somewhere(
+    gateway: &Gateway,
+    who: &Who,
+    request: &RunRequest,
+) -> Result<ThreadId, Failure> {
+    let Some(thread) = request.thread()? else { return fresh(gateway) };
+    let key = ThreadKey { user: who.0.user.clone(), thread };
+    if gateway.threads.is_going(&key).await? {
+        return Err(Failure::no_such_thread());
+    }
+    Ok(key.thread)
+}
+
+/// What a run came to, when it has; a caller that leaves takes it along if `leaves`.
+pub(super) async fn ended(
+    gateway: &Gateway,
+    runs: &Runs,
+    key: &RunKey,
+    leaves: bool,
+) -> Result<Response, Failure> {
+    let patience = gateway.streams.lifetime().max(LEAST);
+    let mut caller = Caller { gateway: gateway.clone(), runs: runs.clone(), key: key.clone(), leaves };
+    let run = runs.wait(key, patience).await;
+    caller.leaves = false;
+    let run = run?.ok_or_else(Failure::no_such_run)?;
+    let Some(end) = run.end() else {
+        let detail = "the run goes on, for longer than an answer may take here; join it, or look at it later";
+        return Err(Failure::new(StatusCode::GATEWAY_TIMEOUT, detail));
+    };
+    if matches!(end.outcome, Outcome::Error | Outcome::Timeout) {
+        let (status, error) = (end.outcome.as_str(), end.error.as_ref().map(Snippet::as_str));
+        // The second form is the one in which the official clients look for it.
+        let told = json!({ "error": status, "message": error.unwrap_or("the run failed") });
+        return Ok(Json(json!({ "status": status, "error": error, "__error__": told })).into_response());
+    }
+    Ok(Json(Value::Object(last(runs, &run).await?)).into_response())
+}
+
+/// The values of a run's last checkpoint.
+async fn last(runs: &Runs, run: &Run) -> Result<serde_json::Map<String, Value>, Failure> {
+    let state = match run.head() {
+        Some(head) => runs.checkpoints.state(&run.key, head.number).await?,
+        None => runs.state(&run.key.thread, None).await?.map(|view| view.state).unwrap_or_default(),
+    };
+    Ok(values::shown(state))
+}
+
+/// Somebody who waits: dropped while it waits, it has hung up.
+struct Caller {
+    gateway: Gateway,
+    runs: Runs,
+    key: RunKey,
+    leaves: bool,
+}
+
+impl Drop for Caller {
+    fn drop(&mut self) {
+        if !self.leaves {
+            return;
+        }
+        let (runs, key) = (self.runs.clone(), self.key.clone());
+        self.gateway.calls.spawn(async move {
+            if let Err(error) = runs.cancel(&key, Action::Interrupt).await {
+                tracing::warn!(run = %key.id, error = %Chain(&error), "a run whose caller is gone goes on");
+            }
+        });
+    }
+}
