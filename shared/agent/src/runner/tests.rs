@@ -2,6 +2,7 @@
 
 mod children;
 mod stage;
+mod whole;
 
 use std::time::Duration;
 

@@ -28,6 +28,7 @@ use pudu_testkit::{
 };
 use serde_json::{Map, Value, json};
 
+use crate::chain;
 use crate::middleware::Middleware;
 use crate::options::Options;
 use crate::runner::{Parts, Runner};
@@ -44,6 +45,8 @@ pub(super) struct Stage {
     pub(super) waker: FakeWaker,
     pub(super) counted: Counting,
     pub(super) chain: Vec<Arc<dyn Middleware>>,
+    /// Whether runs have everything that they have outside of tests.
+    pub(super) is_whole: bool,
     blobs: pudu_testkit::FakeBlobs,
     random: SeededRandom,
 }
@@ -93,6 +96,7 @@ impl Stage {
             waker: FakeWaker::default(),
             counted: Counting::default(),
             chain: Vec::new(),
+            is_whole: false,
             blobs: pudu_testkit::FakeBlobs::default(),
             random: SeededRandom::new(7),
         };
@@ -151,6 +155,13 @@ impl Stage {
         let wiring = self.wiring(gate);
         let models: Arc<dyn Models> = Arc::new(self.models.clone());
         let checkpoints = self.checkpoints(gate);
+        let mut own: Vec<Arc<dyn Tool>> = vec![Arc::new(self.counted.clone())];
+        let (mut lead, mut subagent) = (self.chain.clone(), self.chain.clone());
+        if self.is_whole {
+            own.extend(chain::tools(&wiring.tasks()));
+            lead.extend(chain::lead());
+            subagent.extend(chain::subagent());
+        }
         Runner::new(Parts {
             worker: "agent".to_owned(),
             runs: Arc::clone(&checkpoints.store),
@@ -158,9 +169,9 @@ impl Stage {
             models: Arc::new(Gated::new(models, gate.clone())),
             tools: wiring.tools(),
             keys: Arc::new(FixedKeys),
-            own: vec![Arc::new(self.counted.clone())],
-            lead: self.chain.clone(),
-            subagent: self.chain.clone(),
+            own,
+            lead,
+            subagent,
             clock: Arc::new(self.clock),
             random: Arc::new(self.random.fork()),
             policy: Policy::default(),

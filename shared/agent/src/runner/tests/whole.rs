@@ -1,0 +1,173 @@
+//! Runs with everything that stands around them outside of tests: plans, questions, names, delegation.
+
+use pudu_app::ports::ModelCall;
+use pudu_domain::chat::{Message, Speaker, ToolCall};
+use pudu_domain::run::Outcome;
+use pudu_domain::state::TodoStatus;
+use pudu_testkit::gate::CrashAt;
+use pudu_testkit::{Gate, Speech};
+use serde_json::{Value, json};
+
+use super::stage::{COUNT, Stage, call};
+use super::{LONG, last, names};
+use crate::clarification::ASK_CLARIFICATION;
+use crate::subagents::TASK;
+use crate::todos::{COMPLETION_REMINDER, WRITE_TODOS};
+
+async fn whole(plan: impl FnMut(&ModelCall) -> Speech + Send + 'static) -> Stage {
+    let mut stage = Stage::new(plan).await;
+    stage.is_whole = true;
+    stage
+}
+
+fn write(id: &str, status: &str) -> ToolCall {
+    call(
+        id,
+        WRITE_TODOS,
+        json!({"todos": [{"content": "count", "status": status, "activeForm": "counting"}]}),
+    )
+}
+
+/// Whether a call is one beside the conversation.
+fn is_aside(model: &ModelCall) -> bool {
+    model.tools.is_empty()
+}
+
+/// Plans, forgets about it, is reminded, finishes.
+fn plans(model: &ModelCall) -> Speech {
+    if is_aside(model) {
+        return Speech::text("\"Counting\"");
+    }
+    let last = last(model);
+    let results = model.messages.iter().filter(|message| message.speaker == Speaker::Tool).count();
+    match (last.name.as_deref(), results) {
+        (Some(COMPLETION_REMINDER), _) => Speech::calls("", [write("b", "completed")]),
+        (_, 0) => Speech::calls("", [write("a", "in_progress"), call("c", COUNT, json!({}))]),
+        (_, 2) => Speech::text("I think I am done"),
+        _ => Speech::text("counted"),
+    }
+}
+
+fn systems(stage: &Stage) -> Vec<Message> {
+    let heard = stage.models.heard();
+    heard.iter().filter(|model| !is_aside(model)).map(|model| model.messages[0].clone()).collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_planned_run_is_held_to_its_plan_and_gets_a_name() {
+    let stage = whole(plans).await;
+    let key = stage.admit("r1", "count for me", &json!({"is_plan_mode": true})).await;
+    let run = stage.rest(&key).await;
+    assert_eq!(run.end().map(|end| end.outcome), Some(Outcome::Success));
+    let state = stage.state(&key).await;
+    assert_eq!(state.todos.as_ref().unwrap()[0].status, TodoStatus::Completed);
+    assert_eq!(state.title.as_deref(), Some("Counting"));
+    assert_eq!(state.last_answer().unwrap().content.text(), "counted");
+    assert!(state.messages.iter().all(|message| message.name.as_deref() != Some(COMPLETION_REMINDER)));
+    let frames = stage.frames(&key).await;
+    let told: Vec<&Value> =
+        frames.iter().map(|(_, data)| data).filter(|data| data["type"] == "todos_updated").collect();
+    let progress: Vec<_> = told.iter().map(|data| (&data["completed"], &data["current"])).collect();
+    assert_eq!(
+        progress,
+        [(&json!(0), &json!("counting")), (&json!(1), &json!(null))],
+        "{:?}",
+        names(&frames)
+    );
+    let systems = systems(&stage);
+    assert_eq!(systems.len(), 4);
+    assert!(systems.iter().all(|system| *system == systems[0]), "a cache finds it each time");
+    assert!(systems[0].content.text().contains("todo_list_system"));
+    let conversation = stage.store().conversation(&key.thread).await.unwrap().unwrap();
+    assert_eq!(conversation.title.as_deref(), Some("Counting"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn killed_anywhere_a_run_is_held_to_its_plan_no_more_than_twice() {
+    // Never finishes its plan.
+    let stubborn = |model: &ModelCall| {
+        let planned = model.messages.iter().any(|message| message.speaker == Speaker::Tool);
+        match (is_aside(model), planned) {
+            (true, _) => Speech::text("Name"),
+            (false, true) => Speech::text("done"),
+            (false, false) => Speech::calls("", [write("a", "pending")]),
+        }
+    };
+    for number in (0..400).step_by(3) {
+        let stage = whole(stubborn).await;
+        let key = stage.admit("r1", "count", &json!({"is_plan_mode": true})).await;
+        let gate = stage.gate(CrashAt { number, after: true });
+        let runner = stage.runner(&gate);
+        let mut died = false;
+        tokio::select! {
+            biased;
+            () = gate.crashed() => died = true,
+            _ = Box::pin(stage.work(&runner, &key, LONG)) => {}
+        }
+        let run = stage.rest(&key).await;
+        assert_eq!(run.end().map(|end| end.outcome), Some(Outcome::Success));
+        let state = stage.state(&key).await;
+        let answers = state.messages.iter().filter(|message| message.speaker == Speaker::Ai).count();
+        assert_eq!(answers, 4, "killed after call {number}: the plan, and three answers");
+        if !died {
+            return;
+        }
+    }
+    panic!("the run makes more calls than are killed here");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_question_ends_the_run_and_its_answer_begins_the_next() {
+    let stage = whole(|model| match last(model).content.text().as_str() {
+        _ if is_aside(model) => Speech::text("Name"),
+        text if text.contains("blue") => Speech::text("painted"),
+        _ => {
+            let args = json!({"question": "Which colour?", "clarification_type": "missing_info", "options": ["red", "blue"]});
+            Speech::calls("", [call("q", ASK_CLARIFICATION, args)])
+        }
+    })
+    .await;
+    let key = stage.admit("r1", "paint it", &json!({})).await;
+    let run = stage.rest(&key).await;
+    assert_eq!(run.end().map(|end| end.outcome), Some(Outcome::Success));
+    let state = stage.state(&key).await;
+    let asked = state.messages.last().unwrap();
+    assert_eq!(asked.artifact.as_ref().unwrap()["human_input"]["input_mode"], "choice_with_other");
+    assert_eq!(asked.content.text(), "❓ Which colour?\n\n  1. red\n  2. blue");
+    let next = stage.admit("r2", "blue", &json!({})).await;
+    stage.rest(&next).await;
+    assert_eq!(stage.state(&next).await.last_answer().unwrap().content.text(), "painted");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_subagent_is_told_its_own_part_and_asks_nobody() {
+    let stage = whole(|model| {
+        let system = model.messages[0].content.text();
+        match (is_aside(model), system.starts_with("You are a subagent"), last(model).speaker) {
+            (true, ..) => Speech::text("Name"),
+            (_, true, _) => Speech::text("found"),
+            (_, false, Speaker::Tool) => Speech::text("all found"),
+            (_, false, _) => {
+                let args =
+                    json!({"description": "look", "prompt": "Find it.", "subagent_type": "general-purpose"});
+                Speech::calls("", [call("a", TASK, args)])
+            }
+        }
+    })
+    .await;
+    let key = stage.admit("r1", "find it", &json!({"subagent_enabled": true, "is_plan_mode": true})).await;
+    stage.work(&stage.runner(&Gate::open()), &key, LONG).await;
+    let child = key.beside(pudu_domain::RunId::of_child(&key.id, "a"));
+    assert_eq!(stage.rest(&child).await.end().map(|end| end.outcome), Some(Outcome::Success));
+    stage.rest(&key).await;
+    let state = stage.state(&key).await;
+    assert_eq!(state.message("tool:a").unwrap().content.text(), "Task Succeeded. Result: found");
+    let heard = stage.models.heard();
+    let childs =
+        heard.iter().find(|model| model.messages[0].content.text().starts_with("You are a sub")).unwrap();
+    let offered: Vec<&str> = childs.tools.iter().map(|tool| tool.name.as_str()).collect();
+    for withheld in [TASK, ASK_CLARIFICATION, WRITE_TODOS] {
+        assert!(!offered.contains(&withheld), "{withheld} in {offered:?}");
+    }
+    assert!(offered.contains(&COUNT) && offered.contains(&"example_echo"), "{offered:?}");
+}
