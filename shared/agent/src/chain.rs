@@ -1,21 +1,17 @@
-//! What stands around the steps of runs, in order, and the tools of this house: the one place that lists them (agent reference 1.4, 1.9).
+//! What stands around the steps of runs, in order: the one place that lists it (agent reference 1.4).
 //! The first is outermost: before a model call they go from top to bottom, after it from bottom to top.
 
 use std::sync::Arc;
 
-use pudu_app::tasks::Tasks;
-
-use crate::background::{AnswerBackgroundTask, CancelBackgroundTask, ListBackgroundTasks};
 use crate::clarification::Clarification;
-use crate::deferred::{DeferredTools, ToolSearch};
+use crate::deferred::DeferredTools;
 use crate::durable_context::DurableContext;
 use crate::middleware::{DynamicContext, Middleware};
 use crate::prompt::Prompt;
 use crate::subagents::SubagentLimit;
 use crate::summarization::Summarization;
 use crate::title::Title;
-use crate::todos::{Todos, WriteTodos};
-use crate::tool::Tool;
+use crate::todos::Todos;
 
 /// Around the steps of an agent that users talk to.
 pub fn lead() -> Vec<Arc<dyn Middleware>> {
@@ -41,17 +37,5 @@ pub fn subagent() -> Vec<Arc<dyn Middleware>> {
         Arc::new(DurableContext),
         Arc::new(Summarization),
         Arc::new(DeferredTools),
-    ]
-}
-
-/// The tools of this house; which of them a run has follows from its options.
-pub fn tools(tasks: &Tasks) -> Vec<Arc<dyn Tool>> {
-    vec![
-        Arc::new(WriteTodos),
-        Arc::new(Clarification),
-        Arc::new(ToolSearch),
-        Arc::new(ListBackgroundTasks(tasks.clone())),
-        Arc::new(CancelBackgroundTask(tasks.clone())),
-        Arc::new(AnswerBackgroundTask(tasks.clone())),
     ]
 }

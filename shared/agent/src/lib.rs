@@ -14,6 +14,7 @@ mod fixture;
 pub mod house;
 pub mod middleware;
 pub mod options;
+pub mod own_tools;
 pub mod prompt;
 pub mod retry;
 pub mod runner;

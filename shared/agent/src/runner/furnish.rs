@@ -24,15 +24,20 @@ impl Session {
         match self.watched(tools.catalog.now(DISCOVERY)).await? {
             Ok(catalogue) => {
                 let who = principal(&self.run, &self.spec);
-                self.listed = catalogue.visible_to(&who).cloned().collect();
+                let has = |name: &str| self.spec.subagent.as_ref().is_none_or(|subagent| subagent.has(name));
+                let visible = catalogue.visible_to(&who).filter(|tool| has(&tool.name));
+                self.listed = visible.cloned().collect();
             }
             Err(error) => {
                 tracing::warn!(run.id = %self.run.key.id, error = %Chain(&error), "a run goes on without the tools of servers");
             }
         }
         let document = &current.document;
+        let mut search = document.tool_search();
+        // Who has a few tools by name is shown them: the tool that searches need not be one of them.
+        search.enabled &= self.spec.subagent.as_ref().is_none_or(|subagent| subagent.tools.is_none());
         // Nothing runs commands yet, so no type that only does that can be used.
-        let mut house = House::new(document.agents().clone(), document.tool_search(), &self.listed, false);
+        let mut house = House::new(document.agents().clone(), search, &self.listed, false);
         house.context_window = self.chosen().await?.ok().and_then(|chosen| chosen.context_window);
         self.options = Arc::new(Options { house: Arc::new(house), ..Options::clone(&self.options) });
         Ok(())

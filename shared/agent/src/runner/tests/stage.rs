@@ -31,6 +31,7 @@ use serde_json::{Map, Value, json};
 use crate::chain;
 use crate::middleware::Middleware;
 use crate::options::Options;
+use crate::own_tools::own_tools;
 use crate::runner::{Parts, Runner};
 use crate::tool::{Bench, Brought, Tool};
 
@@ -158,7 +159,7 @@ impl Stage {
         let mut own: Vec<Arc<dyn Tool>> = vec![Arc::new(self.counted.clone())];
         let (mut lead, mut subagent) = (self.chain.clone(), self.chain.clone());
         if self.is_whole {
-            own.extend(chain::tools(&wiring.tasks()));
+            own.extend(own_tools(&wiring.tasks()));
             lead.extend(chain::lead());
             subagent.extend(chain::subagent());
         }
