@@ -48,6 +48,7 @@ suites!(
     task_store,
     note_store,
     thread_store,
+    run_store,
     due_index,
     event_log,
     config_store,

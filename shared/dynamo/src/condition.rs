@@ -6,7 +6,7 @@ use std::collections::HashMap;
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use pudu_domain::bucket::Bucket;
-use pudu_domain::{Expect, Generation, TaskKey, Timestamp};
+use pudu_domain::{Expect, Generation, Timestamp};
 
 use crate::item::beacon::ENDS;
 use crate::item::bucket::FULL_AT;
@@ -43,16 +43,18 @@ pub(crate) enum When {
     Absent,
     /// There is such a row.
     Present,
-    /// What a task wants to own is free, over, or this task's already.
-    Free(TaskKey),
+    /// What a task or a run wants to own is free, over, or already that of the hot row at this key.
+    Free(Key),
     /// The thread is not being deleted.
     Open,
     /// The thread is there, and is not being deleted.
     Standing,
-    /// What has an owner has this one.
-    OwnedBy(TaskKey),
+    /// What has an owner has the one at this key.
+    OwnedBy(Key),
     /// No version, or a lower one, was delivered.
     Below(u32),
+    /// The conversation is the one that was read.
+    Revision(u64),
     /// The config pointer names this revision.
     Pointer(u64),
     /// A token's row is still the version that was read.
@@ -117,10 +119,9 @@ impl When {
             Self::Absent => Expression::new("attribute_not_exists(#pk)").names(&[attr::PK]),
             // An update alone would make a row of nothing but what it sets.
             Self::Present => Expression::new("attribute_exists(#pk)").names(&[attr::PK]),
-            // What is this task's already is no conflict: the write is a repetition. Nor is what is over, whether or not the
+            // What is the owner's already is no conflict: the write is a repetition. Nor is what is over, whether or not the
             // table has removed it.
-            Self::Free(task) => {
-                let owner = Key::Task(task.clone());
+            Self::Free(owner) => {
                 let free = "attribute_not_exists(#pk) OR (#opk = :opk AND #osk = :osk) OR #ttl <= :seconds";
                 Expression::new(free)
                     .names(&[attr::PK, attr::OWNER_PK, attr::OWNER_SK, TTL])
@@ -134,17 +135,18 @@ impl When {
             Self::Standing => Expression::new("attribute_exists(#pk) AND attribute_not_exists(#deleting)")
                 .names(&[attr::PK, attr::DELETING]),
             // A handle or a key that another task took after the owner's time was over is that one's.
-            Self::OwnedBy(task) => {
-                let owner = Key::Task(task.clone());
-                Expression::new("#opk = :opk AND #osk = :osk")
-                    .names(&[attr::OWNER_PK, attr::OWNER_SK])
-                    .value(":opk", AttributeValue::S(owner.pk()))
-                    .value(":osk", AttributeValue::S(owner.sk()))
-            }
+            Self::OwnedBy(owner) => Expression::new("#opk = :opk AND #osk = :osk")
+                .names(&[attr::OWNER_PK, attr::OWNER_SK])
+                .value(":opk", AttributeValue::S(owner.pk()))
+                .value(":osk", AttributeValue::S(owner.sk())),
             // Nothing is delivered twice, or after a newer version.
             Self::Below(version) => Expression::new("attribute_not_exists(#pk) OR #ver < :ver")
                 .names(&[attr::PK, attr::VERSION])
                 .value(":ver", number(*version)),
+            // Nobody admitted, replaced or ended a run of it, or edited it, since it was read.
+            Self::Revision(read) => {
+                Expression::new("#rv = :rv").names(&[attr::REVISION]).value(":rv", number(*read))
+            }
             // The next revision: nobody moved the pointer since it was read.
             Self::Pointer(before) => {
                 Expression::new("#num = :num").names(&[attr::NUMBER]).value(":num", number(*before))

@@ -23,8 +23,12 @@ pub const EVENTS: &str = "event#";
 pub const NOTES: &str = "note#";
 /// The beginning of the sort keys of a thread's runs, hot rows and specs.
 pub const RUNS: &str = "run#";
+/// The first text after every sort key that begins with [`RUNS`].
+pub(crate) const AFTER_RUNS: &str = "run$";
 /// The beginning of the sort keys of a thread's records.
 pub const RECORDS: &str = "rec#";
+/// What sorts behind every digit: the end of a range of numbers.
+pub(crate) const AFTER_DIGITS: &str = ":";
 /// The partition of API keys.
 pub const API_KEYS: &str = "keys";
 /// The partition of the records of changes.

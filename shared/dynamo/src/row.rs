@@ -44,6 +44,8 @@ pub(crate) mod attr {
     pub(crate) const VERSION: &str = "ver";
     /// The number of a revision.
     pub(crate) const NUMBER: &str = "num";
+    /// How often a conversation was changed.
+    pub(crate) const REVISION: &str = "rv";
     /// When a server's tools were asked for.
     pub(crate) const LISTED_AT: &str = "lt";
 }
@@ -222,6 +224,11 @@ impl<'a> Reader<'a> {
 
     pub(crate) fn time_maybe(&self, name: &'static str) -> Result<Option<Timestamp>, StoreError> {
         Ok(self.number_maybe(name)?.map(Timestamp::from_millis))
+    }
+
+    /// Whether there is such an attribute.
+    pub(crate) fn has(&self, name: &'static str) -> bool {
+        self.row.contains_key(name)
     }
 
     pub(crate) fn value(&self, name: &'static str) -> Result<&'a AttributeValue, StoreError> {

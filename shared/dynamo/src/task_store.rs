@@ -47,13 +47,15 @@ impl Plan {
             plan.add(Write::put(spec::ITEM, ending(spec::encode(key, spec)?, end), When::Always));
             if let Some(remote) = &spec.remote {
                 let row = ending(handle::encode(key, spec, remote), end);
-                plan.handle = Some(plan.add(Write::put(handle::ITEM, row, When::Free(key.clone()))));
+                plan.handle =
+                    Some(plan.add(Write::put(handle::ITEM, row, When::Free(Key::Task(key.clone())))));
             }
         }
         let spec = change.spec.as_ref().filter(|_| is_birth(change) || end.is_some());
         if let Some(repeatable) = spec.and_then(|spec| spec.repeatable.as_ref()) {
             let row = ending(idempotency::encode(key, repeatable), end);
-            plan.repeatable = Some(plan.add(Write::put(idempotency::ITEM, row, When::Free(key.clone()))));
+            plan.repeatable =
+                Some(plan.add(Write::put(idempotency::ITEM, row, When::Free(Key::Task(key.clone())))));
         }
         match &change.payload {
             PayloadWrite::Keep => {}

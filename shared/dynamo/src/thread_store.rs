@@ -5,11 +5,11 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use futures_util::{StreamExt, TryStreamExt, stream};
 use pudu_app::ports::{Committed, Erased, StoreError, ThreadStore};
 use pudu_domain::thread::{Change, Thread};
-use pudu_domain::{Expect, Lane, Lease, Note, Owner, TaskKey, ThreadKey};
+use pudu_domain::{Expect, Lane, Lease, Note, Owner, ThreadKey};
 
 use crate::condition::Expression;
 use crate::durable_row::{Claim, judge};
-use crate::item::{note, spec, thread};
+use crate::item::{conversation, note, run_spec, spec, thread};
 use crate::key::{Key, NOTES, THREAD_SHARD, thread_pk};
 use crate::retry::Answer;
 use crate::row::{Reader, Row, attr, key_of};
@@ -93,7 +93,7 @@ impl ThreadStore for Table {
     }
 
     async fn erase(&self, held: &Thread) -> Result<Erased, StoreError> {
-        let shown = [&[attr::PK, attr::SK], spec::OWNED.as_slice()].concat();
+        let shown = [&[attr::PK, attr::SK, attr::CREATED_AT], spec::OWNED.as_slice()].concat();
         let condition =
             Expression::new("#pk = :pk").names(&shown).value(":pk", AttributeValue::S(thread_pk(&held.key)));
         let shown = shown.iter().map(|name| format!("#{name}")).collect::<Vec<_>>().join(", ");
@@ -115,7 +115,7 @@ impl ThreadStore for Table {
             return Ok(Erased::Lost);
         }
         // First what specs name, then the specs: a crash in between loses none.
-        let owned = rows.iter().flat_map(owned).map(|(key, task)| (key_of(&key), When::OwnedBy(task)));
+        let owned = rows.iter().flat_map(owned).map(|(key, when)| (key_of(&key), when));
         self.remove_all(owned.collect()).await?;
         self.remove_all(rows.iter().map(|row| (address(row), When::Always)).collect()).await?;
         Ok(Erased::Some)
@@ -132,10 +132,22 @@ impl Table {
     }
 }
 
-/// What belongs to the task of a spec row and is named by something else than the thread.
-fn owned(row: &Row) -> Vec<(Key, TaskKey)> {
+/// What belongs to a task, a run or the conversation of a row, is named by something else than the thread, and goes if it is
+/// still theirs.
+fn owned(row: &Row) -> Vec<(Key, When)> {
     match Reader::unversioned(spec::ITEM, row).key() {
-        Ok(Key::Spec(task)) => spec::owned(row, &task).into_iter().map(|key| (key, task.clone())).collect(),
+        Ok(Key::Spec(task)) => {
+            let owner = When::OwnedBy(Key::Task(task.clone()));
+            spec::owned(row, &task).into_iter().map(|key| (key, owner.clone())).collect()
+        }
+        Ok(Key::RunSpec(run)) => {
+            let owner = When::OwnedBy(Key::Run(run.clone()));
+            run_spec::owned(row, &run).into_iter().map(|key| (key, owner.clone())).collect()
+        }
+        // Nobody else has a conversation of this thread: a later one is made of another moment.
+        Ok(Key::Conversation(thread)) => {
+            conversation::listed(row, &thread).into_iter().map(|key| (key, When::Always)).collect()
+        }
         _ => Vec::new(),
     }
 }

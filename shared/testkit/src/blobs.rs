@@ -9,6 +9,7 @@ use pudu_domain::ThreadKey;
 
 use crate::lock::lock;
 
+/// By thread and digest.
 type Kept = BTreeMap<(ThreadKey, String), Vec<u8>>;
 
 /// Blobs by thread and digest. Clones are the same.

@@ -26,6 +26,7 @@ mod notes;
 mod peers;
 mod repeatable;
 mod retention;
+mod runs;
 mod threads;
 mod tokens;
 mod wrapped_keys;
@@ -40,9 +41,9 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use pudu_app::ports::{
     Allowances, AuditLog, Beacons, Breakers, CatalogStore, ConfigStore, DueIndex, EventLog, KeyStore,
-    NoteKey, NoteStore, PeerStore, TaskStore, ThreadStore, TokenStore, WrappedKeys,
+    NoteKey, NoteStore, PeerStore, RunStore, TaskStore, ThreadStore, TokenStore, WrappedKeys,
 };
-use pudu_domain::TaskKey;
+use pudu_domain::{RunKey, TaskKey};
 
 use crate::clock::ManualClock;
 use crate::gate::Gate;
@@ -60,6 +61,8 @@ pub struct World {
     pub tasks: Arc<dyn TaskStore>,
     /// Notifications.
     pub notes: Arc<dyn NoteStore>,
+    /// Runs.
+    pub runs: Arc<dyn RunStore>,
     /// Threads.
     pub threads: Arc<dyn ThreadStore>,
     /// The due index.
@@ -102,6 +105,9 @@ pub trait Vandal: Send + Sync {
 
     /// The same for a notification.
     async fn break_note(&self, key: &NoteKey);
+
+    /// The same for a run.
+    async fn break_run(&self, key: &RunKey);
 }
 
 /// One case.
@@ -122,7 +128,7 @@ pub struct Suite {
 }
 
 /// Every suite.
-pub const SUITES: [Suite; 15] = [
+pub const SUITES: [Suite; 16] = [
     Suite {
         port: "task_store",
         parts: &[
@@ -141,6 +147,7 @@ pub const SUITES: [Suite; 15] = [
     },
     Suite { port: "note_store", parts: &[notes::CASES, corrupt::NOTE_CASES] },
     Suite { port: "thread_store", parts: &[threads::CASES, threads::ERASURES] },
+    Suite { port: "run_store", parts: &[runs::CASES, runs::STEPS, runs::STATES, runs::TOLD, runs::LISTS] },
     Suite { port: "due_index", parts: &[due::CASES] },
     Suite { port: "event_log", parts: &[events::CASES] },
     Suite { port: "config_store", parts: &[configs::CASES] },
@@ -204,6 +211,7 @@ pub fn fake_world(flaw: Option<Flaw>) -> World {
     World {
         tasks: store.clone(),
         notes: store.clone(),
+        runs: store.clone(),
         threads: store.clone(),
         due: store.clone(),
         events: store.clone(),
@@ -231,6 +239,10 @@ impl Vandal for FakeTable {
 
     async fn break_note(&self, key: &NoteKey) {
         self.corrupt_note(key);
+    }
+
+    async fn break_run(&self, key: &RunKey) {
+        self.corrupt_run(key);
     }
 }
 

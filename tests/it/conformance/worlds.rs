@@ -9,7 +9,7 @@ use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::AttributeValue;
 use pudu::engine::Engine;
 use pudu_app::ports::NoteKey;
-use pudu_domain::TaskKey;
+use pudu_domain::{RunKey, TaskKey};
 use pudu_dynamo::{Key, Table, schema};
 use pudu_lambda::clock::SystemClock;
 use pudu_lambda::random::OsRandom;
@@ -36,6 +36,7 @@ pub(super) async fn world(client: Client, name: String, keep: Arc<dyn Any + Send
     World {
         tasks: table.clone(),
         notes: table.clone(),
+        runs: table.clone(),
         threads: table.clone(),
         due: table.clone(),
         events: table.clone(),
@@ -85,5 +86,9 @@ impl Vandal for Breaker {
 
     async fn break_note(&self, key: &NoteKey) {
         self.damage(&Key::Note(key.clone())).await;
+    }
+
+    async fn break_run(&self, key: &RunKey) {
+        self.damage(&Key::Run(key.clone())).await;
     }
 }

@@ -1,6 +1,6 @@
 use std::collections::BTreeSet;
 
-use pudu_domain::{Due, Durable, Lane, Lease, Owner, TaskId, ThreadId, ThreadKey, UserId};
+use pudu_domain::{Due, Durable, Lane, Lease, Owner, TaskId, TaskKey, ThreadId, ThreadKey, UserId};
 
 use super::*;
 
@@ -26,7 +26,7 @@ fn every() -> Vec<When> {
         When::ClaimedBy { owner: "w:1".into() },
         When::WaitingIn { due_pk: "poll#01".into() },
         When::Absent,
-        When::Free(task()),
+        When::Free(Key::Task(task())),
         When::Open,
         When::Below(3),
         When::Pointer(3),

@@ -17,7 +17,7 @@ const DRIVER: &str = "driver";
 const DRIVER_DATA: &str = "data";
 const REMOTE: &str = "remote";
 /// The digest of the caller's key.
-const REPEAT_KEY: &str = "ik";
+pub(crate) const REPEAT_KEY: &str = "ik";
 
 /// The attributes that name rows outside of the thread: the remote handle's and the caller's key's.
 pub(crate) const OWNED: [&str; 4] = [SERVER, IDENTITY, REMOTE, REPEAT_KEY];

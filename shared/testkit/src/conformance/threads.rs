@@ -32,7 +32,7 @@ impl World {
         self.threads.load(key).await.unwrap_or_else(|e| fail(&e))
     }
 
-    async fn change_thread(&self, change: &Change) -> Committed {
+    pub(super) async fn change_thread(&self, change: &Change) -> Committed {
         self.threads.commit(change).await.unwrap_or_else(|e| fail(&e))
     }
 
@@ -40,13 +40,13 @@ impl World {
         self.threads.claim(key, lease(owner, self.now())).await.unwrap_or_else(|e| fail(&e))
     }
 
-    fn decided_thread(&self, thread: &Thread, command: Command) -> Change {
+    pub(super) fn decided_thread(&self, thread: &Thread, command: Command) -> Change {
         let change = decide(thread, command, self.now(), &Policy::default());
         change.unwrap_or_else(|e| fail(&e)).unwrap_or_else(|| fail(&"nothing changes"))
     }
 
     /// Sets the tombstone on a thread that is there.
-    async fn entombed(&self, key: &ThreadKey) -> Thread {
+    pub(super) async fn entombed(&self, key: &ThreadKey) -> Thread {
         let thread = self.thread(key).await.unwrap_or_else(|| fail(&"no such thread"));
         let change = self.decided_thread(&thread, Command::RequestDelete);
         assert_eq!(self.change_thread(&change).await, Committed::Done);
@@ -54,7 +54,7 @@ impl World {
     }
 
     /// The same, claimed.
-    async fn held_thread(&self, key: &ThreadKey, owner: &str) -> Thread {
+    pub(super) async fn held_thread(&self, key: &ThreadKey, owner: &str) -> Thread {
         self.claim_thread(key, owner).await.unwrap_or_else(|| fail(&"the claim of the thread was refused"))
     }
 }

@@ -28,7 +28,7 @@ impl World {
     }
 
     /// Everything but the row of the thread.
-    async fn emptied(&self, held: &Thread) {
+    pub(in super::super) async fn emptied(&self, held: &Thread) {
         for _ in 0..100 {
             match self.erase(held).await {
                 Erased::Some => {}
