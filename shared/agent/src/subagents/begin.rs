@@ -50,6 +50,7 @@ struct Wanted<'a> {
     description: String,
     prompt: &'a str,
     max_turns: u32,
+    timeout: Duration,
 }
 
 /// Whether the run has begun a child for the call of that id, by its ledger: then it waits for it, or takes its result.
@@ -103,15 +104,19 @@ impl<'a> Wanted<'a> {
             |name: &str| call.args.get(name).and_then(Value::as_str).filter(|text| !text.trim().is_empty());
         let prompt = text("prompt").ok_or("'prompt' is missing; say there what is to be done")?;
         let kind = types.get(text("subagent_type").unwrap_or_default())?;
-        let turns = match call.args.get("max_turns") {
-            None | Some(Value::Null) => kind.max_turns,
-            Some(turns) => match turns.as_u64() {
-                Some(turns) if turns > 0 => u32::try_from(turns).unwrap_or(u32::MAX).min(kind.max_turns),
-                _ => return Err("'max_turns' must be a whole number, 1 or more".to_owned()),
+        // More than the type allows is what it allows.
+        let most = |name: &str, most: u64| match call.args.get(name) {
+            None | Some(Value::Null) => Ok(most),
+            Some(given) => match given.as_u64() {
+                Some(given) if given > 0 => Ok(given.min(most)),
+                _ => Err(format!("'{name}' must be a whole number, 1 or more")),
             },
         };
+        let turns = most("max_turns", kind.max_turns.into())?;
+        let timeout = Duration::from_secs(most("timeout_seconds", kind.timeout.as_secs())?);
         let description = first_chars(text("description").unwrap_or(prompt), LABEL_CHARS).to_owned();
-        Ok(Self { kind, description, prompt, max_turns: turns })
+        let max_turns = u32::try_from(turns).unwrap_or(kind.max_turns);
+        Ok(Self { kind, description, prompt, max_turns, timeout })
     }
 
     fn child(&self, turn: &Turn<'_>, call: &ToolCall) -> Child {
@@ -119,7 +124,7 @@ impl<'a> Wanted<'a> {
             run: RunId::of_child(&turn.run.key.id, &call.id),
             call: call.id.clone(),
             spec: self.spec(turn),
-            until: turn.now + self.kind.timeout,
+            until: turn.now + self.timeout,
         }
     }
 

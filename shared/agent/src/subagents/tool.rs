@@ -24,6 +24,11 @@ pub fn definition(types: &Types) -> ToolDefinition {
                     "type": "integer",
                     "minimum": 1,
                     "description": "Most turns, if that is to be fewer than the type allows."
+                },
+                "timeout_seconds": {
+                    "type": "integer",
+                    "minimum": 1,
+                    "description": "How long it may take, if that is to be less than the type allows."
                 }
             },
             "required": ["description", "prompt", "subagent_type"]

@@ -81,6 +81,24 @@ async fn calls_and_their_answers_stay_together() {
     }
 }
 
+#[test]
+fn wherever_the_cut_falls_no_answer_loses_its_call() {
+    let state = conversation(4);
+    for keep in 0..=state.messages.len() as u64 {
+        let dropped: Vec<&str> = cut::dropped(&state.messages, Keep::Messages(keep))
+            .iter()
+            .map(|message| message.id.as_str())
+            .collect();
+        let kept: Vec<&Message> =
+            state.messages.iter().filter(|message| !dropped.contains(&message.id.as_str())).collect();
+        let made: Vec<&str> =
+            kept.iter().flat_map(|message| &message.tool_calls).map(|call| call.id.as_str()).collect();
+        let answered: Vec<&str> = kept.iter().filter_map(|message| message.tool_call_id.as_deref()).collect();
+        assert_eq!(made, answered, "keeping {keep}");
+        assert!(kept.iter().any(|message| message.is_users()), "keeping {keep}");
+    }
+}
+
 #[tokio::test]
 async fn the_newest_reminder_of_the_day_stays() {
     let asked = Asked { says: Some("sum"), ..Asked::default() };

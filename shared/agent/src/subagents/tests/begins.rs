@@ -122,10 +122,13 @@ fn what_is_missing_in_a_call_is_said() {
 }
 
 #[test]
-fn turns_are_bounded_by_the_type() {
-    for (given, turns) in [(json!(5), 5), (json!(5000), 150), (json!(null), 150)] {
-        let (begun, _) = begun(&world(&json!({})), &[task("c", &json!({ "max_turns": given }))]);
-        assert_eq!(begun.children[0].spec.subagent.as_ref().unwrap().max_turns, turns);
+fn turns_and_time_are_bounded_by_the_type() {
+    for (given, turns, seconds) in [(json!(5), 5, 5), (json!(5000), 150, 1800), (json!(null), 150, 1800)] {
+        let args = json!({ "max_turns": given, "timeout_seconds": given });
+        let (begun, _) = begun(&world(&json!({})), &[task("c", &args)]);
+        let child = &begun.children[0];
+        assert_eq!(child.spec.subagent.as_ref().unwrap().max_turns, turns);
+        assert_eq!(child.until.since(NOW), Duration::from_secs(seconds));
     }
 }
 
