@@ -1,15 +1,39 @@
 //! What stands around a model call and around the tools: an ordered list, each entry in a file of its own.
 
+mod dangling_tool_call;
 mod dynamic_context;
+mod finish_reason;
+mod input_sanitization;
+mod loop_detection;
+mod system_message_coalescing;
+mod terminal_response;
+mod token_budget;
+mod token_usage;
+mod tool_error_handling;
+mod tool_output_budget;
+mod tool_result_sanitization;
 
 use async_trait::async_trait;
 use pudu_app::ports::ToolDefinition;
-use pudu_domain::chat::{Message, ToolCall};
+use pudu_domain::chat::{Content, Message, ToolCall};
 
 use crate::turn::Turn;
 
+pub use dangling_tool_call::DanglingToolCall;
 pub use dynamic_context::DynamicContext;
 pub(crate) use dynamic_context::REMINDER;
+pub use finish_reason::{ModelLengthFinishReason, SafetyFinishReason};
+pub use input_sanitization::InputSanitization;
+pub use loop_detection::LoopDetection;
+pub use system_message_coalescing::SystemMessageCoalescing;
+pub use terminal_response::TerminalResponse;
+pub use token_budget::TokenBudget;
+pub use token_usage::TokenUsage;
+pub use tool_error_handling::ToolErrorHandling;
+pub(crate) use tool_error_handling::failure;
+pub use tool_output_budget::ToolOutputBudget;
+pub(crate) use tool_result_sanitization::FROM_SERVER;
+pub use tool_result_sanitization::ToolResultSanitization;
 
 /// What is sent to a model: made anew for each call from the state, and never stored.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -72,4 +96,23 @@ pub trait Middleware: Send + Sync {
 
     /// Behind the last step of a run that ended well or was cut short: in reverse order.
     async fn after_run(&self, _turn: &mut Turn<'_>, _aside: &dyn Aside) {}
+}
+
+/// Takes the calls out of an answer, so that the run ends with it; how many there were.
+pub(crate) fn without_calls(answer: &mut Message) -> usize {
+    let calls = answer.tool_calls.len() + answer.invalid_tool_calls.len();
+    answer.tool_calls.clear();
+    answer.invalid_tool_calls.clear();
+    answer.response_metadata.insert("finish_reason".to_owned(), "stop".into());
+    calls
+}
+
+/// Says something more at the end of an answer.
+pub(crate) fn append(answer: &mut Message, text: &str) {
+    let said = !answer.content.is_blank();
+    match &mut answer.content {
+        Content::Text(old) if said => *old = format!("{old}\n\n{text}"),
+        Content::Text(old) => text.clone_into(old),
+        Content::Blocks(blocks) => blocks.push(serde_json::json!({ "type": "text", "text": text })),
+    }
 }

@@ -18,21 +18,56 @@ pub const BEGIN: &str = "--- BEGIN UNTRUSTED CONTENT ---";
 /// The line after it.
 pub const END: &str = "--- END UNTRUSTED CONTENT ---";
 
-/// The first word of a marker, in lower case, and what stands for the whole of it where it is data.
-const MARKERS: [(&str, &str); 2] =
-    [("begin", "[begin-untrusted-content]"), ("end", "[end-untrusted-content]")];
+/// The line before what a user wrote.
+pub const BEGIN_INPUT: &str = "--- BEGIN USER INPUT ---";
+/// The line after it.
+pub const END_INPUT: &str = "--- END USER INPUT ---";
+
+/// Two lines between which is what somebody else wrote, and what stands for them where they are part of that.
+struct Fence {
+    begin: &'static str,
+    end: &'static str,
+    /// The words behind the first, in lower case.
+    words: [&'static str; 2],
+    /// The first word, in lower case, and what stands for the whole.
+    inert: [(&'static str, &'static str); 2],
+}
+
+const UNTRUSTED: Fence = Fence {
+    begin: BEGIN,
+    end: END,
+    words: ["untrusted", "content"],
+    inert: [("begin", "[begin-untrusted-content]"), ("end", "[end-untrusted-content]")],
+};
+const USER_INPUT: Fence = Fence {
+    begin: BEGIN_INPUT,
+    end: END_INPUT,
+    words: ["user", "input"],
+    inert: [("begin", "[BEGIN USER INPUT]"), ("end", "[END USER INPUT]")],
+};
 
 /// The names of blocks that no data may open or close, in lower case and with `-` for `_`: those by which this house
 /// structures prompts, and those that are used to break into one.
-const BLOCKED: [&str; 43] = [
+const BLOCKED: [&str; 64] = [
+    "analysis",
     "assistant",
     "available-deferred-tools",
     "available-skills",
     "background-task-event",
+    "citations",
+    "clarification-system",
     "context",
+    "critical-reminders",
+    "current-date",
+    "current-uploads",
     "developer",
+    "disabled-skills",
+    "durable-context-data",
+    "file-editing-workflow",
     "function-calls",
     "function-results",
+    "goal-continuation",
+    "guidelines",
     "human",
     "ignore",
     "important",
@@ -41,19 +76,25 @@ const BLOCKED: [&str; 43] = [
     "invoke",
     "mcp-routing-hints",
     "memory",
+    "memory-tool-system",
+    "output-format",
     "override",
     "parameter",
     "persona",
     "plan",
     "prompt",
     "reasoning",
+    "response-style",
     "role",
     "rules",
     "scratchpad",
     "secret",
+    "self-update",
     "skill",
+    "slash-skill-activation",
     "soul",
     "subagent",
+    "subagent-system",
     "subagents",
     "system",
     "system-prompt",
@@ -61,13 +102,17 @@ const BLOCKED: [&str; 43] = [
     "task-state",
     "think",
     "thinking",
+    "thinking-style",
     "todo",
+    "todo-list-system",
     "tool",
     "tool-call",
     "tool-calls",
+    "tool-restrictions",
     "tool-result",
     "uploaded-files",
     "user",
+    "working-directory",
 ];
 /// Blocked names that only begin so.
 const BLOCKED_FAMILY: &str = "skill-";
@@ -110,9 +155,20 @@ fn instruction(thread: &ThreadId, event: &Event) -> String {
 /// `text` as untrusted data: between one pair of markers, and without any other. A text that is wrapped already is wrapped
 /// anew, not twice.
 pub fn untrusted(text: &str) -> String {
-    let wrapped = text.strip_prefix(BEGIN).and_then(|rest| rest.strip_suffix(END));
-    let inner = wrapped.and_then(|inner| inner.strip_prefix('\n')?.strip_suffix('\n'));
-    format!("{BEGIN}\n{}\n{END}", neutral(inner.unwrap_or(text)))
+    UNTRUSTED.wrap(text)
+}
+
+/// `text` as what a user wrote, in the same way; blank text is left alone.
+pub fn user_input(text: &str) -> String {
+    if text.trim().is_empty() { text.to_owned() } else { USER_INPUT.wrap(text) }
+}
+
+impl Fence {
+    fn wrap(&self, text: &str) -> String {
+        let wrapped = text.strip_prefix(self.begin).and_then(|rest| rest.strip_suffix(self.end));
+        let inner = wrapped.and_then(|inner| inner.strip_prefix('\n')?.strip_suffix('\n')).unwrap_or(text);
+        format!("{}\n{}\n{}", self.begin, without_tags(&without_markers(inner, self)), self.end)
+    }
 }
 
 /// Every text in `value`, names included, without structure of ours.
@@ -127,28 +183,27 @@ pub fn inert(value: Value) -> Value {
 
 /// `text` with markers replaced and blocked tags escaped. Doing it again changes nothing.
 fn neutral(text: &str) -> String {
-    without_tags(&without_markers(text))
+    without_tags(&without_markers(text, &UNTRUSTED))
 }
 
 /// Whatever is between the words and around them is of no importance: a model does not count dashes and spaces.
-fn without_markers(text: &str) -> String {
-    const MIDDLE: &str = "untrusted";
-    const LAST: &str = "content";
+fn without_markers(text: &str, fence: &Fence) -> String {
+    let [middle_word, last_word] = fence.words;
     // Lower case of ASCII alone: every byte stays in its place.
     let lower = text.to_ascii_lowercase();
     let part = |from: usize, to: usize| lower.get(from..to).unwrap_or_default();
     let (mut out, mut taken, mut from) = (String::with_capacity(text.len()), 0, 0);
-    while let Some(middle) = part(from, lower.len()).find(MIDDLE).map(|found| from + found) {
-        from = middle + MIDDLE.len();
+    while let Some(middle) = part(from, lower.len()).find(middle_word).map(|found| from + found) {
+        from = middle + middle_word.len();
         let (before, after) = (part(taken, middle), part(from, lower.len()));
         let (head, tail) = (before.trim_end_matches(is_blank), after.trim_start_matches(is_blank));
-        if head.len() == before.len() || tail.len() == after.len() || !tail.starts_with(LAST) {
+        if head.len() == before.len() || tail.len() == after.len() || !tail.starts_with(last_word) {
             continue;
         }
-        if let Some((word, inert)) = MARKERS.iter().find(|(word, _)| head.ends_with(word)) {
+        if let Some((word, inert)) = fence.inert.iter().find(|(word, _)| head.ends_with(word)) {
             out.push_str(text.get(taken..taken + head.len() - word.len()).unwrap_or_default());
             out.push_str(inert);
-            taken = lower.len() - tail.len() + LAST.len();
+            taken = lower.len() - tail.len() + last_word.len();
             from = taken;
         }
     }
@@ -156,7 +211,8 @@ fn without_markers(text: &str) -> String {
     out
 }
 
-fn without_tags(text: &str) -> String {
+/// `text` with every tag escaped that could open or close a block of a prompt. Doing it again changes nothing.
+pub fn without_tags(text: &str) -> String {
     let (mut out, mut rest) = (String::with_capacity(text.len()), text);
     while let Some(open) = rest.find('<') {
         let (before, tag) = rest.split_at(open);

@@ -12,7 +12,7 @@ use serde_json::json;
 use super::begin::record;
 use super::progress::{NAME, Progress};
 use super::session::{Did, Session, Stop};
-use super::tools::failure;
+use crate::middleware::failure;
 use crate::subagents::{self, Begun, Ended, is_begun};
 use crate::turn::Turn;
 
@@ -69,7 +69,7 @@ impl Session {
                 Some(Child { run, spec, state }) => {
                     subagents::result(&mut turn, call, &Ended { run, spec, state })
                 }
-                None => failure(call, "the subagent's run is not there any more"),
+                None => failure(call, "MissingRun", "the subagent's run is not there any more"),
             };
             said.push(self.result(&mut turn, call, message));
         }

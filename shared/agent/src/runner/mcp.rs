@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use pudu_app::catalog::Tool;
 use pudu_app::chain::Chain;
-use pudu_app::ports::{Caller, RequestSecrets, ToolDefinition};
+use pudu_app::ports::{CallFault, Caller, RequestSecrets, ToolDefinition};
 use pudu_app::run_secrets;
-use pudu_app::tools::{Invoked, Submitted, Terms};
+use pudu_app::tools::{InvokeError, Invoked, Submitted, Terms};
 use pudu_domain::chat::{Message, ToolCall, ToolStatus};
 use pudu_domain::run::Origin;
 use pudu_domain::state::{BackgroundTask, Write};
@@ -18,8 +18,8 @@ use serde_json::{Value, json};
 use tokio::sync::OnceCell;
 
 use super::Parts;
-use super::tools::failure;
 use crate::dates::rfc3339;
+use crate::middleware::{FROM_SERVER, failure};
 use crate::tool::Brought;
 
 /// The servers, for one run.
@@ -61,7 +61,7 @@ impl Servers {
         match invoked {
             Ok(Invoked::Result(result)) => Brought::only(told(call, &result)),
             Ok(Invoked::Submitted(task)) => submitted(call, &task),
-            Err(error) => Brought::only(failure(call, &error.to_string())),
+            Err(error) => Brought::only(failure(call, kind(&error), &error.to_string())),
         }
     }
 
@@ -118,6 +118,31 @@ fn repeatable(run: &RunKey, call: &ToolCall) -> Option<IdempotencyKey> {
     key.ok().or_else(hashed)
 }
 
+/// What kind of failure it is, as a model reads it.
+const fn kind(error: &InvokeError) -> &'static str {
+    match error {
+        InvokeError::Unknown { .. } => "UnknownTool",
+        InvokeError::Disabled { .. } => "DisabledServer",
+        InvokeError::Arguments(_) => "InvalidArguments",
+        InvokeError::Call(error) => match error.fault {
+            CallFault::Timeout => "Timeout",
+            CallFault::NotSent | CallFault::Broken => "ConnectionError",
+            CallFault::Denied => "MissingCredential",
+            CallFault::Config => "ConfigError",
+            CallFault::Refused | CallFault::Protocol | CallFault::Violation => "ServerError",
+        },
+        InvokeError::NotTaken { .. } | InvokeError::Duplicate { .. } | InvokeError::Unusable { .. } => {
+            "TaskRefused"
+        }
+        InvokeError::Uncertain { .. } | InvokeError::UnderWay => "OutcomeUnknown",
+        InvokeError::NotDurable { .. }
+        | InvokeError::KeyReused
+        | InvokeError::HungUp
+        | InvokeError::ThreadGone => "Refused",
+        InvokeError::Config(_) | InvokeError::Store(_) => "Unavailable",
+    }
+}
+
 /// A server's result as a model is told it.
 fn told(call: &ToolCall, result: &Value) -> Message {
     let blocks = result.get("content").and_then(Value::as_array);
@@ -131,6 +156,7 @@ fn told(call: &ToolCall, result: &Value) -> Message {
     let failed = result.get("isError").and_then(Value::as_bool) == Some(true);
     let status = if failed { ToolStatus::Error } else { ToolStatus::Success };
     let mut message = Message::tool(call, status, text);
+    message.additional_kwargs.insert(FROM_SERVER.to_owned(), true.into());
     message.artifact = structured.map(|structured| json!({ "structured_content": structured }));
     message
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
 use pudu_app::ports::ToolDefinition;
-use pudu_domain::chat::{Message, ToolCall, ToolStatus};
+use pudu_domain::chat::{Message, ToolCall};
 use pudu_domain::state::{BackgroundTask, State, Write};
 use pudu_domain::{Run, RunSpec};
 
@@ -14,6 +14,7 @@ use super::Parts;
 use super::mcp::{Servers, defined};
 use super::progress::{NAME, Progress};
 use super::session::{Did, Session, Stop};
+use crate::middleware::failure;
 use crate::options::Options;
 use crate::subagents::{self, TASK};
 use crate::tool::{Bench, Brought, Tool};
@@ -102,7 +103,7 @@ impl Session {
     /// What is answered in a tool's place.
     fn stopped(&self, call: &ToolCall) -> Option<Message> {
         if !self.has(&call.name) {
-            return Some(failure(call, &format!("this agent has no tool '{}'", call.name)));
+            return Some(failure(call, "UnknownTool", "this agent has no such tool"));
         }
         let turn = Turn::new(&self.run, &self.spec, &self.options, self.state.clone(), self.now());
         self.chain().iter().find_map(|middleware| middleware.before_tool(&turn, call))
@@ -164,9 +165,4 @@ fn with(state: &State, tasks: Vec<BackgroundTask>) -> Vec<BackgroundTask> {
         }
     }
     all
-}
-
-/// The answer to a call of a tool that failed.
-pub(super) fn failure(call: &ToolCall, why: &str) -> Message {
-    Message::tool(call, ToolStatus::Error, format!("Error: {why}"))
 }
