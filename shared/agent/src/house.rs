@@ -24,6 +24,8 @@ pub struct House {
     pub deferred: Option<Deferred>,
     /// Every tool of a server that callers are pointed to.
     pub routed: Vec<Routed>,
+    /// The run's model, by its name in the config; none if there is none.
+    pub model: Option<String>,
     /// What the run's model can take, in tokens; none if nobody said.
     pub context_window: Option<u64>,
 }
@@ -48,6 +50,7 @@ impl House {
             agents,
             search,
             routed,
+            model: None,
             context_window: None,
         }
     }

@@ -38,7 +38,10 @@ impl Session {
         search.enabled &= self.spec.subagent.as_ref().is_none_or(|subagent| subagent.tools.is_none());
         // Nothing runs commands yet, so no type that only does that can be used.
         let mut house = House::new(document.agents().clone(), search, &self.listed, false);
-        house.context_window = self.chosen().await?.ok().and_then(|chosen| chosen.context_window);
+        if let Ok(chosen) = self.chosen().await? {
+            house.context_window = chosen.context_window;
+            house.model = Some(chosen.entry.name);
+        }
         self.options = Arc::new(Options { house: Arc::new(house), ..Options::clone(&self.options) });
         Ok(())
     }

@@ -137,7 +137,8 @@ impl<'a> Wanted<'a> {
         options.insert("non_interactive".to_owned(), json!(true));
         options.insert("thinking_enabled".to_owned(), json!(false));
         options.insert("recursion_limit".to_owned(), json!(self.max_turns));
-        match self.kind.model.as_ref().or(turn.options.model.as_ref()) {
+        let parents = turn.options.house.model.as_ref().or(turn.options.model.as_ref());
+        match self.kind.model.as_ref().or(parents) {
             Some(model) => options.insert("model_name".to_owned(), json!(model)),
             None => options.remove("model_name"),
         };

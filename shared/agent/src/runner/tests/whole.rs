@@ -161,7 +161,12 @@ async fn a_subagent_is_told_its_own_part_and_asks_nobody() {
     assert_eq!(stage.rest(&child).await.end().map(|end| end.outcome), Some(Outcome::Success));
     stage.rest(&key).await;
     let state = stage.state(&key).await;
-    assert_eq!(state.message("tool:a").unwrap().content.text(), "Task Succeeded. Result: found");
+    let result = state.message("tool:a").unwrap();
+    assert_eq!(result.content.text(), "Task Succeeded. Result: found");
+    assert_eq!(
+        result.additional_kwargs["subagent_model_name"], "fake",
+        "its parent's, though nobody named one"
+    );
     let heard = stage.models.heard();
     let childs =
         heard.iter().find(|model| model.messages[0].content.text().starts_with("You are a sub")).unwrap();
