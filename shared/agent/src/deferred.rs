@@ -12,13 +12,10 @@ use pudu_domain::state::{Promoted, State, Write};
 use serde_json::{Value, json};
 
 use crate::house::House;
-use crate::middleware::{Aside, Middleware, Request};
+use crate::middleware::{Aside, Middleware, ORIGINAL, Request};
 use crate::options::Options;
 use crate::tool::{Bench, Brought, Tool};
 use crate::turn::Turn;
-
-/// Of `additional_kwargs`: the user's own words, where something was added to them.
-const ORIGINAL: &str = "original_user_content";
 
 /// The tool that searches; there is one only where something can be found.
 #[derive(Debug, Clone, Copy, Default)]

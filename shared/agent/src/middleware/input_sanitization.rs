@@ -10,7 +10,7 @@ use super::{Middleware, Request};
 use crate::turn::Turn;
 
 /// Of `additional_kwargs`: the user's own words, for the middlewares behind this one.
-const ORIGINAL: &str = "original_user_content";
+pub(crate) const ORIGINAL: &str = "original_user_content";
 
 /// The middleware.
 #[derive(Debug, Clone, Copy, Default)]

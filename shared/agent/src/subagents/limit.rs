@@ -6,7 +6,7 @@ use pudu_domain::run::StopReason;
 use serde_json::{Value, json};
 
 use super::{TASK, prompts};
-use crate::middleware::{Flow, Middleware, Request};
+use crate::middleware::{Flow, Middleware, Request, append};
 use crate::turn::Turn;
 
 /// The middleware; it does nothing for runs that do not delegate.
@@ -35,7 +35,7 @@ impl Middleware for SubagentLimit {
         let left = total.saturating_sub(turn.run.children);
         keep(answer, usize::try_from(left.min(turn.options.concurrent_subagents)).unwrap_or(usize::MAX));
         if left == 0 {
-            note(
+            append(
                 answer,
                 &format!(
                     "[SUBAGENT LIMIT REACHED] This run has used all of its {total} subagents, so nothing was delegated. Do the rest \
@@ -68,14 +68,5 @@ fn keep(answer: &mut Message, allowed: usize) {
             block.get("type") != Some(&json!("tool_use"))
                 || !id.is_some_and(|id| dropped.iter().any(|gone| gone == id))
         });
-    }
-}
-
-/// Adds a paragraph to what was said.
-fn note(answer: &mut Message, text: &str) {
-    match &mut answer.content {
-        Content::Text(said) if said.is_empty() => text.clone_into(said),
-        Content::Text(said) => *said = format!("{said}\n\n{text}"),
-        Content::Blocks(blocks) => blocks.push(json!({ "type": "text", "text": format!("\n\n{text}") })),
     }
 }
