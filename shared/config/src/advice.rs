@@ -16,7 +16,7 @@ const WITH_VARIABLES: &[&str] = &["command", "args", "env", "cwd", "url", "heade
 
 /// Warnings about a config that has its servers under another name, and about the enabled servers of one: one that cannot be
 /// connected to, a variable that `secrets` does not have, and a time limit that a call in the background does not get,
-/// because it ends after `longest_call`.
+/// because it ends after `longest_call`. And about models that agents are to use and that it does not have.
 pub fn advise(document: &Document, secrets: &dyn Secrets, longest_call: Duration) -> Vec<Problem> {
     let mut warnings = Vec::new();
     if document.servers().is_empty()
@@ -41,7 +41,29 @@ pub fn advise(document: &Document, secrets: &dyn Secrets, longest_call: Duration
         }
         timeouts(server, longest_call, &path, &mut warnings);
     }
+    models(document, &mut warnings);
     warnings
+}
+
+/// Models that agents are to use and that are not there: the first one is used in their place.
+fn models(document: &Document, warnings: &mut Vec<Problem>) {
+    let (agents, top) = (document.agents(), Path::default());
+    let subagents = top.key("subagents");
+    let own = agents.subagents.custom.iter();
+    let own = own.map(|(name, kind)| (subagents.key("custom_agents").key(name).key("model"), &kind.model));
+    let otherwise = agents.subagents.overrides.iter();
+    let otherwise =
+        otherwise.map(|(name, kind)| (subagents.key("agents").key(name).key("model"), &kind.model));
+    let beside = [
+        (top.key("summarization").key("model_name"), &agents.summarization.model),
+        (top.key("title").key("model_name"), &agents.title.model),
+    ];
+    for (path, named) in own.chain(otherwise).chain(beside) {
+        let known = |named: &String| document.models().iter().any(|model| model.name == *named);
+        if named.as_ref().is_some_and(|named| !known(named)) {
+            warnings.push(warning(&path, "is the name of no configured model; another one is used"));
+        }
+    }
 }
 
 fn connection(server: &Server, path: &Path, warnings: &mut Vec<Problem>) {

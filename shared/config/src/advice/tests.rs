@@ -70,3 +70,17 @@ fn a_limit_longer_than_a_lease_is_told_for_servers_with_tasks() {
     assert_eq!(advice(&entry(1, 300))[0].0, "mcpServers.a.session_init_timeout");
     assert_eq!(advice(&json!({"command": "c", "tool_call_timeout": 300})), []);
 }
+
+#[test]
+fn models_that_are_not_there_are_named() {
+    let document = Document::parse(json!({
+        "models": [{"name": "big", "use": "langchain_openai:ChatOpenAI", "model": "x"}],
+        "subagents": {"custom_agents": {"a": {"model": "big"}, "b": {"model": "none"}}, "agents": {"bash": {"model": "gone"}}},
+        "summarization": {"model_name": "big"},
+        "title": {"model_name": "small"},
+    }))
+    .unwrap();
+    let told = advise(&document, &One, Duration::from_secs(25));
+    let paths: Vec<_> = told.iter().map(|warning| warning.path.as_str()).collect();
+    assert_eq!(paths, ["subagents.custom_agents.b.model", "subagents.agents.bash.model", "title.model_name"]);
+}
