@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use pudu_app::ports::{ModelError, ModelFault};
 use pudu_domain::chat::{Message, Speaker};
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 /// Of a fallback's `additional_kwargs`: the message stands for an answer that did not come.
@@ -33,7 +34,8 @@ pub enum After {
 }
 
 /// The tries of one model call: each kind of failure has a budget of its own.
-#[derive(Debug)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Retries {
     most: u32,
     transient: u32,
@@ -45,9 +47,8 @@ pub struct Retries {
 
 impl Retries {
     /// With `retries` after the first try, as the model's entry says; what has a smaller budget keeps to that.
-    pub const fn of(retries: u32) -> Self {
-        let most = retries.saturating_add(1);
-        Self { most, transient: 0, burst: 0, stalled: 0, without: 0, waited: Duration::ZERO }
+    pub fn of(retries: u32) -> Self {
+        Self { most: retries.saturating_add(1), ..Self::default() }
     }
 
     /// What is done after `error`; `draw` is 64 random bits.

@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn vector_90_tags_of_prompts_are_escaped_in_any_form() {
+    fn tags_of_prompts_are_escaped_in_any_form() {
         assert!(text("<system>x</system>").contains("&lt;system&gt;x&lt;/system&gt;"));
         assert!(text("< / Todo_List_System a=1>").contains("&lt; / Todo_List_System a=1&gt;"));
         assert!(text("a <b> c").contains("a <b> c"));

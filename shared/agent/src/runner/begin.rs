@@ -4,11 +4,14 @@ use std::sync::Arc;
 
 use pudu_domain::chat::{Message, Speaker};
 use pudu_domain::run::Notice;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::progress::{NAME, Progress};
 use super::session::{Did, Session, Stop};
 use crate::turn::Turn;
+
+/// Most bytes of what a record holds, as JSON: it is a row.
+const RECORD: usize = 100 * 1024;
 
 impl Session {
     pub(super) async fn begin(&mut self) -> Result<Did, Stop> {
@@ -45,12 +48,9 @@ fn identified(mut message: Message, run: &str, number: usize) -> Message {
     message
 }
 
-/// A record for the thread's history.
-pub(super) fn record(
-    event_type: &str,
-    category: &str,
-    content: serde_json::Value,
-    metadata: serde_json::Value,
-) -> Notice {
+/// A record for the thread's history. One that is too large for a row says so in place of what happened; the checkpoint has it.
+pub(super) fn record(event_type: &str, category: &str, content: Value, metadata: Value) -> Notice {
+    let size = content.to_string().len();
+    let content = if size <= RECORD { content } else { json!({ "truncated": true, "bytes": size }) };
     Notice::Record { event_type: event_type.to_owned(), category: category.to_owned(), content, metadata }
 }

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::time::Duration;
 
 use pudu_app::models::Chosen;
 use pudu_app::ports::{ModelCall, ModelError, ModelFault, ToolDefinition};
 use pudu_domain::chat::{Message, Speaker, Usage};
-use pudu_domain::run::{Notice, Totals};
+use pudu_domain::run::{Command, Notice, Totals};
 use pudu_domain::state::State;
 use serde_json::{Value, json};
 
@@ -18,11 +19,15 @@ use crate::middleware::{Flow, Request};
 use crate::retry::{self, After, Retries};
 use crate::turn::Turn;
 
-/// An answer, or what stands for one.
-struct Asked {
-    answer: Message,
-    notices: Vec<Notice>,
-    failed: Option<ModelError>,
+/// Longest pause before another try that is waited for here; for a longer one the run is parked, which costs nothing.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// What came of asking.
+enum Asked {
+    /// An answer, or what stands for one.
+    Answer { answer: Box<Message>, notices: Vec<Notice>, failed: Option<ModelError> },
+    /// Another try, after a long pause.
+    Pause { wait: Duration, notices: Vec<Notice>, retries: Retries },
 }
 
 impl Session {
@@ -48,7 +53,18 @@ impl Session {
         for middleware in &chain {
             middleware.shape(&turn, &mut request);
         }
-        let Asked { mut answer, notices, failed } = self.ask(&chosen, request, &mut progress).await?;
+        let (mut answer, notices, failed) = match self.ask(&chosen, request, &mut progress).await? {
+            Asked::Answer { answer, notices, failed } => (*answer, notices, failed),
+            Asked::Pause { wait, notices, retries } => {
+                // What was written before the call stays, the step itself is begun again.
+                let steps = progress.steps.saturating_sub(1);
+                turn.count(NAME, &Progress { steps, retries: Some(retries), ..progress });
+                for notice in notices {
+                    turn.tell(notice);
+                }
+                return self.pause(turn, wait).await;
+            }
+        };
         for notice in notices {
             turn.tell(notice);
         }
@@ -85,14 +101,15 @@ impl Session {
         progress: &mut Progress,
     ) -> Result<Asked, Stop> {
         let entry = &chosen.entry;
-        let mut retries = Retries::of(entry.retries);
+        let mut retries = progress.retries.take().unwrap_or_else(|| Retries::of(entry.retries));
         request.tools.retain(|tool| !progress.quarantined.contains(&tool.name));
         loop {
             let call = self.call(chosen, &request);
             let error = match self.speak(&call).await? {
                 Ok(spoken) => {
                     let message = Message { id: call.id, ..spoken.message };
-                    return Ok(Asked { answer: message, notices: spoken.frames, failed: None });
+                    let (answer, notices) = (Box::new(message), spoken.frames);
+                    return Ok(Asked::Answer { answer, notices, failed: None });
                 }
                 Err(error) => error,
             };
@@ -102,7 +119,11 @@ impl Session {
             match retries.after(&error, self.draw()) {
                 After::Wait { wait, attempt, most } => {
                     let data = retry::event(&error, attempt, most, wait);
-                    self.tell(vec![Notice::Frame { event: "custom".to_owned(), data }, record]).await?;
+                    let notices = vec![Notice::Frame { event: "custom".to_owned(), data }, record];
+                    if wait > PATIENCE {
+                        return Ok(Asked::Pause { wait, notices, retries });
+                    }
+                    self.tell(notices).await?;
                     let clock = Arc::clone(&self.parts.clock);
                     self.watched(clock.sleep(wait)).await?;
                 }
@@ -113,11 +134,20 @@ impl Session {
                 }
                 After::Without(_) | After::GiveUp => {
                     let answer = retry::fallback(&call.id, &error);
-                    let notices = vec![record, self.spoken(&answer, &entry.name)];
-                    return Ok(Asked { answer, notices, failed: Some(error) });
+                    let mut notices = vec![record];
+                    notices.extend(self.spoken(&answer, &entry.name));
+                    return Ok(Asked::Answer { answer: Box::new(answer), notices, failed: Some(error) });
                 }
             }
         }
+    }
+
+    /// Parks the run for that long.
+    async fn pause(&mut self, turn: Turn<'_>, wait: Duration) -> Result<Did, Stop> {
+        let (step, _) = self.step(turn, &[], false).await?;
+        let until = self.now() + wait;
+        self.commit(Command::Park { step, children: Vec::new(), until }).await?;
+        Ok(Did::Left)
     }
 
     /// The call of that request. Each try has an id of its own: a client adds pieces up by it.

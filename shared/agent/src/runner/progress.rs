@@ -5,6 +5,8 @@ use pudu_domain::run::{Run, StopReason};
 use pudu_domain::state::State;
 use serde::{Deserialize, Serialize};
 
+use crate::retry::Retries;
+
 /// By which name it is kept among the counters of the middlewares.
 pub(super) const NAME: &str = "loop";
 
@@ -29,6 +31,9 @@ pub(super) struct Progress {
     /// Tools that the provider does not take; the model is not offered them again in this run.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) quarantined: Vec<String>,
+    /// The tries of a model call whose pause is being waited for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) retries: Option<Retries>,
 }
 
 /// What is to be done next.

@@ -3,7 +3,7 @@
 use std::pin::pin;
 use std::sync::Arc;
 
-use pudu_app::ports::{ModelCall, ModelError, ModelFault};
+use pudu_app::ports::{ModelCall, ModelError, ModelFault, Piece};
 use pudu_domain::Timestamp;
 use pudu_domain::chat::Message;
 use pudu_domain::run::Notice;
@@ -71,15 +71,16 @@ impl Session {
         }
         let mut frames = chunks.flush();
         if !chunks.told && !quiet && !message.content.is_blank() {
-            frames.push(self.spoken(&message, &call.entry.name));
+            frames.extend(self.spoken(&message, &call.entry.name));
         }
         Ok(Ok(Spoken { message, frames }))
     }
 
-    /// A whole message as a frame, where nothing was told while it came.
-    pub(super) fn spoken(&self, message: &Message, model: &str) -> Notice {
-        let data = json!([message, self.frame_metadata(model)]);
-        Notice::Frame { event: "messages".to_owned(), data }
+    /// A whole message as frames, where nothing was told while it came.
+    pub(super) fn spoken(&self, message: &Message, model: &str) -> Vec<Notice> {
+        let mut chunks = Chunks::new(message.id.clone(), self.frame_metadata(model));
+        chunks.take(Piece::Text(message.content.text()), self.now());
+        chunks.flush()
     }
 
     fn frame_metadata(&self, model: &str) -> Value {

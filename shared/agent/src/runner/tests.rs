@@ -6,7 +6,7 @@ mod whole;
 
 use std::time::Duration;
 
-use pudu_app::ports::{Background, ItemKey, ModelCall, ModelFault};
+use pudu_app::ports::{Background, Clock, ItemKey, ModelCall, ModelFault};
 use pudu_app::worker::Ran;
 use pudu_domain::chat::{Message, Speaker};
 use pudu_domain::run::{Outcome, StopReason};
@@ -157,7 +157,7 @@ async fn a_cancel_ends_the_model_call_between_two_pieces() {
     let runner = stage.runner(&Gate::open());
     let began = stage.clock.elapsed();
     let cancel = async {
-        pudu_app::ports::Clock::sleep(&stage.clock, Duration::from_secs(10)).await;
+        stage.clock.sleep(Duration::from_secs(10)).await;
         stage.cancel(&key).await;
     };
     let (ran, ()) = tokio::join!(stage.work(&runner, &key, LONG), cancel);
@@ -289,10 +289,89 @@ async fn a_run_whose_workers_always_die_is_given_up() {
             () = gate.crashed() => {}
             _ = stage.work(&runner, &key, LONG) => break,
         }
-        pudu_app::ports::Clock::sleep(&stage.clock, Duration::from_secs(125)).await;
+        stage.clock.sleep(Duration::from_secs(125)).await;
     }
     let run = stage.load(&key).await;
     assert_eq!(run.end().map(|end| end.outcome), Some(Outcome::Error));
     assert!(run.end().unwrap().error.as_ref().unwrap().as_str().contains("without getting a step further"));
     assert_eq!(run.end().unwrap().stop_reason, None::<StopReason>);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_long_pause_before_another_try_is_waited_for_by_nobody() {
+    let mut tries = 0;
+    let stage = Stage::new(move |_| {
+        tries += 1;
+        let retry_after = Some(Duration::from_secs(90));
+        if tries == 1 {
+            Speech::Fails { fault: ModelFault::Burst, retry_after }
+        } else {
+            Speech::text("here")
+        }
+    })
+    .await;
+    let key = stage.admit("r1", "hello", &json!({})).await;
+    let runner = stage.runner(&Gate::open());
+    let Ran::Settled { next: Some(due), .. } = stage.work(&runner, &key, LONG).await else { panic!() };
+    assert_eq!(due.at.since(stage.clock.now()), Duration::from_secs(90));
+    assert!(stage.load(&key).await.durable.lease.is_none());
+    assert_eq!(stage.work(&runner, &key, LONG).await, Ran::Refused);
+    stage.clock.sleep(Duration::from_secs(90)).await;
+    stage.work(&runner, &key, LONG).await;
+    assert_eq!(stage.load(&key).await.end().map(|end| end.outcome), Some(Outcome::Success));
+    assert_eq!(
+        names(&stage.frames(&key).await),
+        ["metadata", "values", "custom", "messages", "values", "end"]
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn tries_are_counted_over_pauses() {
+    let stage = Stage::new(|_| Speech::Fails {
+        fault: ModelFault::Burst,
+        retry_after: Some(Duration::from_secs(90)),
+    })
+    .await;
+    let key = stage.admit("r1", "hello", &json!({})).await;
+    assert_eq!(stage.rest(&key).await.end().map(|end| end.outcome), Some(Outcome::Error));
+    assert_eq!(stage.models.heard().len(), 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_model_that_thinks_for_long_keeps_its_run() {
+    let stage = Stage::new(|_| Speech::slowly("one two three four", Duration::from_secs(200))).await;
+    let key = stage.admit("r1", "hello", &json!({})).await;
+    let (one, two) = (stage.runner(&Gate::open()), stage.runner(&Gate::open()));
+    let others = async {
+        let mut refused = 0;
+        for _ in 0..30 {
+            stage.clock.sleep(Duration::from_secs(10)).await;
+            refused += u32::from(stage.work(&two, &key, LONG).await == Ran::Refused);
+        }
+        refused
+    };
+    let (_, refused) = tokio::join!(stage.work(&one, &key, Duration::from_secs(3600)), others);
+    assert_eq!(refused, 30);
+    // 600 s are the whole call's time; it is asked again, and no more than its budget.
+    assert!(stage.models.heard().len() <= 3);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_cancel_ends_a_tool_at_work() {
+    let stage = Stage::new(|model| match last(model).speaker {
+        Speaker::Tool => Speech::text("done"),
+        _ => Speech::calls("", [call("a", COUNT, json!({"hang": true}))]),
+    })
+    .await;
+    let key = stage.admit("r1", "hello", &json!({})).await;
+    let runner = stage.runner(&Gate::open());
+    let cancel = async {
+        stage.clock.sleep(Duration::from_secs(10)).await;
+        stage.cancel(&key).await;
+    };
+    let began = stage.clock.elapsed();
+    let (ran, ()) = tokio::join!(stage.work(&runner, &key, LONG), cancel);
+    assert_eq!(ran, Ran::Worked);
+    assert!(stage.clock.elapsed().saturating_sub(began) < Duration::from_secs(12));
+    assert_eq!(stands(&stage.state(&key).await), (1, 0), "the call stays open");
 }

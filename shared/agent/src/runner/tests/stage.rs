@@ -79,6 +79,9 @@ impl Tool for Counting {
 
     async fn call(&self, _: Bench<'_>, call: &ToolCall) -> Brought {
         self.0.lock().unwrap().push(call.id.clone());
+        if call.args.contains_key("hang") {
+            std::future::pending::<()>().await;
+        }
         Brought::only(Message::tool(call, ToolStatus::Success, "counted"))
     }
 }
