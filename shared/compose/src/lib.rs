@@ -6,7 +6,9 @@
 
 mod base;
 mod cloud;
+mod models;
 
 pub use base::{Base, ports};
 pub use cloud::{Cloud, ComposeError, TICK, cloud};
+pub use models::models;
 pub use pudu_mcp::{Egress, Launcher};

@@ -59,6 +59,13 @@ pub struct Client {
     tokens: Arc<Keeper>,
 }
 
+/// The HTTP client of this house for whoever calls something else than MCP servers: it connects where `egress` allows, follows
+/// no redirect and repeats nothing. The host of a URL may be an address, which is never resolved: judge each with
+/// [`Egress::url`] first.
+pub fn http_client(egress: Egress) -> Result<reqwest::Client, BuildError> {
+    Wire::new(egress).map(Wire::into_client).map_err(BuildError)
+}
+
 impl Client {
     /// A client that resolves `$VAR` through `secrets`, connects where `egress` allows, keeps OAuth tokens by `tokens`, and
     /// remembers eras in the process.

@@ -25,7 +25,7 @@ mod target;
 mod told;
 mod wire;
 
-pub use client::{BuildError, Client};
+pub use client::{BuildError, Client, http_client};
 pub use core_tasks::CoreTasks;
 pub use egress::{Class, Egress, EgressError, Refusal};
 pub use extension::McpTasks;

@@ -96,6 +96,11 @@ impl Wire {
         Ok(Self { client, egress })
     }
 
+    /// The client alone.
+    pub(crate) fn into_client(self) -> reqwest::Client {
+        self.client
+    }
+
     /// Sends one message.
     pub(crate) async fn post(
         &self,

@@ -1,0 +1,155 @@
+//! What a failed call is, in the order of agent reference 1.5: nothing left, not let in, too fast, broken on the way, busy, a tool
+//! that is not taken, anything else. Pure: it sees a status and what the provider said, whole; what is shown of it is redacted
+//! elsewhere.
+
+mod schema;
+
+use pudu_app::ports::ModelFault;
+use serde_json::Value;
+
+pub(crate) use schema::blamed;
+
+/// Words of an account that has nothing left. Quotas that fill up again by the minute are no such thing.
+const QUOTA: &[&str] = &[
+    "insufficient_quota",
+    "insufficient quota",
+    "exceeded your current quota",
+    "billing",
+    "credit balance",
+    "insufficient balance",
+    "insufficient_balance",
+    "payment required",
+    "servicequotaexceeded",
+    "余额不足",
+    "额度不足",
+    "欠费",
+];
+/// What takes an account with nothing left back: such a quota is one of speed.
+const REFILLED: &[&str] = &["per minute", "perminute", "per_minute", "per second", "per day", "requests per"];
+/// Words of a credential that is not taken.
+const AUTH: &[&str] = &[
+    "invalid_api_key",
+    "invalid api key",
+    "invalid x-api-key",
+    "incorrect api key",
+    "authentication",
+    "unauthorized",
+    "permission_denied",
+    "permission denied",
+    "permission_error",
+    "forbidden",
+    "access denied",
+    "accessdenied",
+    "expiredtoken",
+    "unrecognizedclient",
+    "invalidsignature",
+    "api key not valid",
+    "未授权",
+    "无权",
+];
+/// Words of calls that come too fast, beyond what a wait of seconds cures.
+const BURST: &[&str] = &[
+    "burst",
+    "too quickly",
+    "limit_requests",
+    "rate_limit_exceeded",
+    "rate_limit_error",
+    "throttlingexception",
+    "rate increased",
+    "tpm",
+    "rpm",
+];
+/// Words of a failure of its own.
+const BROKEN: &[&str] = &[
+    "internalserver",
+    "internal_server_error",
+    "internal server error",
+    "server_error",
+    "api_error",
+    "modelstreamerror",
+    "modeltimeout",
+    "timeout_error",
+    "serviceunavailable",
+    "model_not_ready",
+    "modelnotready",
+];
+/// Words of a provider that has too much to do.
+const BUSY: &[&str] = &[
+    "overloaded",
+    "server busy",
+    "temporarily unavailable",
+    "try again later",
+    "high demand",
+    "capacity",
+    "rate limit",
+    "too many requests",
+    "负载",
+    "繁忙",
+    "稍后重试",
+    "稍后再试",
+];
+/// Statuses that are tried again.
+const AGAIN: &[u16] = &[408, 409, 425, 429, 500, 502, 503, 504];
+
+/// What a refusal is. `body` is what came with it, JSON or not; `tools` are the names that were offered.
+pub(crate) fn of_answer(status: Option<u16>, body: &str, tools: &[&str]) -> ModelFault {
+    let text = body.to_lowercase();
+    let says = |words: &[&str]| words.iter().any(|word| text.contains(word));
+    if status == Some(402) || says(QUOTA) && !says(REFILLED) {
+        return ModelFault::Quota;
+    }
+    // The words of a schema's error are the model's caller's own: a parameter may be called `authentication`.
+    let schema = matches!(status, None | Some(400 | 422)).then(|| blamed(body, tools)).flatten();
+    if matches!(status, Some(401 | 403)) || schema.is_none() && says(AUTH) {
+        return ModelFault::Auth;
+    }
+    if schema.is_none() && words(&text, BURST) {
+        return ModelFault::Burst;
+    }
+    if status.is_some_and(|status| status >= 500 || AGAIN.contains(&status))
+        || status.is_none() && says(BROKEN)
+    {
+        return ModelFault::Transient;
+    }
+    if schema.is_none() && says(BUSY) {
+        return ModelFault::Busy;
+    }
+    schema.unwrap_or(ModelFault::Other)
+}
+
+/// Whether one of these stands in `text`; the short ones as words of their own.
+fn words(text: &str, words: &[&str]) -> bool {
+    let letter = |c: char| c.is_alphanumeric();
+    words.iter().any(|word| {
+        text.match_indices(word).any(|(at, _)| {
+            let (before, after) =
+                (text.get(..at).unwrap_or_default(), text.get(at + word.len()..).unwrap_or_default());
+            word.len() > 3 || !before.ends_with(letter) && !after.starts_with(letter)
+        })
+    })
+}
+
+/// What the provider says, out of whatever it is wrapped in.
+pub(crate) fn words_of(body: &str) -> String {
+    let Ok(value) = serde_json::from_str::<Value>(body) else {
+        // A page of a proxy helps nobody.
+        return if body.trim_start().starts_with('<') { String::new() } else { body.to_owned() };
+    };
+    // Some answer with a list of one.
+    let value = value.get(0).unwrap_or(&value);
+    let error = value.get("error").unwrap_or(value);
+    let text = |of: &Value, key: &str| of.get(key).and_then(Value::as_str).map(str::to_owned);
+    let message = text(error, "message")
+        .or_else(|| text(error, "Message"))
+        .or_else(|| error.as_str().map(str::to_owned));
+    let message =
+        message.or_else(|| text(value, "message")).or_else(|| text(value, "detail")).unwrap_or_default();
+    let kind = text(error, "code").or_else(|| text(error, "type")).or_else(|| text(value, "__type"));
+    match kind {
+        Some(kind) if !message.contains(&kind) => format!("{kind}: {message}"),
+        _ => message,
+    }
+}
+
+#[cfg(test)]
+mod tests;

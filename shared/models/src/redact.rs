@@ -1,0 +1,106 @@
+//! What is shown of a provider's words: no credential, nothing of the conversation, one line, a few hundred characters.
+
+use ::http::HeaderMap;
+use percent_encoding::percent_decode_str;
+use pudu_app::ports::{ModelCall, ModelEntry};
+use pudu_domain::chat::Message;
+use pudu_domain::text::first_chars;
+use secrecy::ExposeSecret;
+use serde_json::Value;
+use url::Url;
+
+/// Most characters of an error.
+pub(crate) const MAX_CHARS: usize = 500;
+/// A shorter secret is none: hiding it would tear up every text.
+const LEAST_SECRET: usize = 4;
+/// So many characters in a row that the conversation has too are taken from it.
+const RUN: usize = 24;
+const MASK: &str = "***";
+const LEFT_OUT: &str = "[…]";
+
+/// `text` as it may be shown. `headers` are those that were sent.
+pub(crate) fn shown(text: &str, call: &ModelCall, headers: &HeaderMap) -> String {
+    let hidden =
+        secrets(&call.entry, headers).iter().fold(text.to_owned(), |text, secret| text.replace(secret, MASK));
+    let line: String =
+        hidden.chars().map(|c| if c.is_control() { ' ' } else { c }).take(4 * MAX_CHARS).collect();
+    first_chars(without_conversation(line.trim(), &call.messages).trim(), MAX_CHARS).to_owned()
+}
+
+/// Every secret that is sent, and its parts, the longest first.
+fn secrets(entry: &ModelEntry, headers: &HeaderMap) -> Vec<String> {
+    let mut found: Vec<String> = Vec::new();
+    let mut add = |text: &str| {
+        found.push(text.to_owned());
+        found.extend(
+            text.split([' ', ',', ';', '=', ':', '/']).filter(|part| part.len() >= 12).map(str::to_owned),
+        );
+    };
+    entry.api_key.iter().for_each(|key| add(key.expose_secret()));
+    entry.headers.iter().for_each(|(_, value)| add(value.expose_secret()));
+    headers
+        .values()
+        .filter(|value| value.is_sensitive())
+        .filter_map(|value| value.to_str().ok())
+        .for_each(&mut add);
+    if let Some(url) = entry.base_url.as_deref().and_then(|url| Url::parse(url).ok()) {
+        for raw in [url.username(), url.password().unwrap_or_default(), url.query().unwrap_or_default()] {
+            add(raw);
+            add(&percent_decode_str(raw).decode_utf8_lossy());
+        }
+        url.query_pairs().for_each(|(_, value)| add(&value));
+    }
+    texts_at_secrets(&entry.extra, &mut add);
+    found.retain(|secret| secret.trim().len() >= LEAST_SECRET);
+    found.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
+    found.dedup();
+    found
+}
+
+/// Texts in what is passed on whose name tells that they are secrets.
+fn texts_at_secrets(map: &serde_json::Map<String, Value>, add: &mut impl FnMut(&str)) {
+    for (key, value) in map {
+        match value {
+            Value::String(text) if pudu_config::is_sensitive_key(key) => add(text),
+            Value::Object(inner) => texts_at_secrets(inner, add),
+            _ => {}
+        }
+    }
+}
+
+/// Providers repeat what they do not like. What stands in the conversation too is left out.
+fn without_conversation(text: &str, messages: &[Message]) -> String {
+    let mut said: Vec<String> = messages.iter().map(|message| message.content.text()).collect();
+    said.extend(
+        messages
+            .iter()
+            .flat_map(|message| &message.tool_calls)
+            .map(|call| Value::Object(call.args.clone()).to_string()),
+    );
+    let said: Vec<String> = said.into_iter().map(|text| text.replace(char::is_control, " ")).collect();
+    let characters: Vec<char> = text.chars().collect();
+    let mut hidden = vec![false; characters.len()];
+    for (at, window) in characters.windows(RUN).enumerate() {
+        let window: String = window.iter().collect();
+        if said.iter().any(|text| text.contains(&window)) {
+            hidden.iter_mut().skip(at).take(RUN).for_each(|hidden| *hidden = true);
+        }
+    }
+    // What is shorter than that is a repetition if the whole of it was said.
+    let whole = |text: &String| (8..RUN).contains(&text.chars().count());
+    let short: Vec<&String> = said.iter().filter(|text| whole(text)).collect();
+    let mut out = String::with_capacity(text.len());
+    let mut was_hidden = false;
+    for (character, hidden) in characters.into_iter().zip(hidden) {
+        match (hidden, was_hidden) {
+            (true, false) => out.push_str(LEFT_OUT),
+            (true, true) => {}
+            (false, _) => out.push(character),
+        }
+        was_hidden = hidden;
+    }
+    short.into_iter().fold(out, |out, text| out.replace(text.as_str(), LEFT_OUT))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,47 @@
+use pudu_app::ports::Dialect;
+use pudu_domain::chat::{Speaker, ToolCall};
+use secrecy::SecretString;
+use serde_json::json;
+
+use super::*;
+
+fn call(said: &str) -> ModelCall {
+    let mut entry = ModelEntry::new("m", "gpt", Dialect::OpenAi);
+    entry.api_key = Some(SecretString::from("sk-canary-1"));
+    entry.base_url = Some("https://me:canary%202@llm.example/v1?code=canary-3".to_owned());
+    entry.extra = json!({"metadata": {"access_token": "canary-4"}}).as_object().unwrap().clone();
+    let messages = vec![Message::new(Speaker::Human, "h", said)];
+    ModelCall { entry, messages, tools: Vec::new(), id: "a".to_owned(), reasoning_effort: None }
+}
+
+fn text(text: &str, said: &str) -> String {
+    shown(text, &call(said), &HeaderMap::new())
+}
+
+#[test]
+fn every_secret_is_hidden_in_each_of_its_forms() {
+    let told = "sk-canary-1 canary%202 canary 2 canary-3 canary-4 code=canary-3";
+    assert!(!text(told, "").contains("canary"), "{}", text(told, ""));
+}
+
+#[test]
+fn what_was_said_is_left_out_and_what_was_not_stays() {
+    let said = "the deer of Mrs. Fuentes\nare ill since Tuesday";
+    let told = "content 'deer of Mrs. Fuentes are ill since' is not allowed in schema 'x'";
+    assert_eq!(text(told, said), "content '[…]' is not allowed in schema 'x'");
+    assert_eq!(text("bad value: ill deer", "ill deer"), "bad value: […]");
+    assert_eq!(text("model is gone", "hi"), "model is gone");
+    let mut call = call("");
+    let args = json!({"where": "at the third fence of the pasture"}).as_object().unwrap().clone();
+    call.messages[0].tool_calls.push(ToolCall::new("1", "look", args));
+    let shown = shown("wrong: at the third fence of the pasture", &call, &HeaderMap::new());
+    assert_eq!(shown, "wrong: […]");
+}
+
+#[test]
+fn it_is_one_line_of_a_few_hundred_characters() {
+    let long = "ü\n".repeat(4000);
+    let shown = text(&long, "");
+    assert_eq!(shown.chars().count(), MAX_CHARS);
+    assert!(!shown.contains('\n'));
+}
