@@ -88,6 +88,14 @@ impl Tool for Counting {
 
 impl Stage {
     pub(super) async fn new(plan: impl FnMut(&ModelCall) -> Speech + Send + 'static) -> Self {
+        Self::configured(json!({}), plan).await
+    }
+
+    /// The same with these blocks in the config.
+    pub(super) async fn configured(
+        blocks: Value,
+        plan: impl FnMut(&ModelCall) -> Speech + Send + 'static,
+    ) -> Self {
         let clock = VirtualClock::start();
         let server = FakeServer::new(Arc::new(clock), |_| {
             pudu_testkit::server::Plan::completes_after(Duration::from_secs(600))
@@ -106,6 +114,7 @@ impl Stage {
         };
         let mut config = fixture::config();
         config["models"] = json!([{"name": "fake", "use": "langchain_openai:ChatOpenAI", "model": "fake"}]);
+        config.as_object_mut().unwrap().extend(blocks.as_object().unwrap().clone());
         stage.wiring(&Gate::open()).configs.seed(Document::parse(config).unwrap()).await.unwrap();
         stage
     }

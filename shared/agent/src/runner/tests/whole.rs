@@ -176,3 +176,96 @@ async fn a_subagent_is_told_its_own_part_and_asks_nobody() {
     }
     assert!(offered.contains(&COUNT) && offered.contains(&"example_echo"), "{offered:?}");
 }
+
+#[tokio::test(start_paused = true)]
+async fn tools_of_servers_are_looked_for_and_then_called() {
+    let mut stage = Stage::configured(json!({"tool_search": {"enabled": true}}), |model| {
+        let offered = |name: &str| model.tools.iter().any(|tool| tool.name == name);
+        let results = model.messages.iter().filter(|message| message.speaker == Speaker::Tool).count();
+        match results {
+            _ if is_aside(model) => Speech::text("Name"),
+            0 if offered("tool_search") && !offered("example_echo") => {
+                Speech::calls("", [call("s", "tool_search", json!({"query": "select:example_echo"}))])
+            }
+            1 if offered("example_echo") => {
+                Speech::calls("", [call("e", "example_echo", json!({"text": "hi"}))])
+            }
+            _ => Speech::text("echoed"),
+        }
+    })
+    .await;
+    stage.is_whole = true;
+    let key = stage.admit("r1", "hello", &json!({})).await;
+    stage.rest(&key).await;
+    let state = stage.state(&key).await;
+    assert_eq!(state.promoted.as_ref().unwrap().names, ["example_echo"]);
+    assert!(state.message("tool:e").is_some(), "{:?}", state.messages);
+    let systems = systems(&stage);
+    assert!(systems[0].content.text().contains("<available-deferred-tools>\nexample_echo\n"));
+    assert!(systems.iter().all(|system| *system == systems[0]));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_long_run_goes_on_from_a_summary_and_is_reminded_of_its_plan() {
+    let summarized = json!({"summarization": {
+        "enabled": true, "trigger": {"type": "messages", "value": 7}, "keep": {"type": "messages", "value": 2},
+    }});
+    let mut stage = Stage::configured(summarized, |model| {
+        if is_aside(model) {
+            return Speech::text("counted so far");
+        }
+        let said = |name: &str| model.messages.iter().any(|message| message.name.as_deref() == Some(name));
+        let calls = model.messages.iter().flat_map(|message| &message.tool_calls);
+        match calls.filter(|call| call.name == COUNT).count() {
+            _ if said("todo_reminder") && said("durable_context_data") => {
+                Speech::calls("", [write("z", "completed")])
+            }
+            _ if model.messages.iter().any(|message| message.tool_call_id.as_deref() == Some("z")) => {
+                Speech::text("done")
+            }
+            0 => Speech::calls("", [write("a", "in_progress"), call("c0", COUNT, json!({}))]),
+            made => Speech::calls("", [call(&format!("c{made}"), COUNT, json!({}))]),
+        }
+    })
+    .await;
+    stage.is_whole = true;
+    let key = stage.admit("r1", "count", &json!({"is_plan_mode": true})).await;
+    let run = stage.rest(&key).await;
+    assert_eq!(run.end().map(|end| end.outcome), Some(Outcome::Success));
+    let state = stage.state(&key).await;
+    assert_eq!(state.summary_text.as_deref(), Some("counted so far"));
+    assert_eq!(state.todos.as_ref().unwrap()[0].status, TodoStatus::Completed);
+    assert!(state.message("a").is_none() && state.messages.iter().any(Message::is_users));
+    assert!(run.totals.middleware > 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_type_of_ones_own_has_the_tools_that_it_is_given() {
+    let config = json!({"subagents": {"custom_agents": {"counter": {
+        "description": "Counts.", "system_prompt": "You only count.", "tools": [COUNT], "max_turns": 3,
+    }}}});
+    let mut stage = Stage::configured(config, |model| {
+        let system = model.messages[0].content.text();
+        match (is_aside(model), system.starts_with("You only count."), last(model).speaker) {
+            (true, ..) => Speech::text("Name"),
+            (_, _, Speaker::Tool) => Speech::text("counted"),
+            (_, true, _) => Speech::calls("", [call("c", COUNT, json!({}))]),
+            (_, false, _) => {
+                let args = json!({"description": "count", "prompt": "Count.", "subagent_type": "counter"});
+                Speech::calls("", [call("a", TASK, args)])
+            }
+        }
+    })
+    .await;
+    stage.is_whole = true;
+    let key = stage.admit("r1", "count", &json!({"subagent_enabled": true})).await;
+    stage.work(&stage.runner(&Gate::open()), &key, LONG).await;
+    let child = key.beside(pudu_domain::RunId::of_child(&key.id, "a"));
+    stage.rest(&child).await;
+    stage.rest(&key).await;
+    assert_eq!(stage.counted.calls(), ["c"]);
+    let heard = stage.models.heard();
+    let childs = heard.iter().find(|model| model.messages[0].content.text().starts_with("You only")).unwrap();
+    assert_eq!(childs.tools.iter().map(|tool| tool.name.as_str()).collect::<Vec<_>>(), [COUNT]);
+    assert_eq!(stage.state(&key).await.delegations[0].subagent_type, "counter");
+}
