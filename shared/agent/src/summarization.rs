@@ -31,8 +31,8 @@ pub struct Summarization;
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 struct Counters {
-    /// From how many messages on it is tried again.
-    not_before: usize,
+    /// With how many messages it failed.
+    failed_at: Option<usize>,
 }
 
 #[async_trait]
@@ -44,9 +44,11 @@ impl Middleware for Summarization {
     async fn before_model(&self, turn: &mut Turn<'_>, aside: &dyn Aside) {
         let settings = turn.options.house.agents.summarization.clone();
         let messages = &turn.state().messages;
-        let Counters { not_before } = turn.counters(self.name());
+        let Counters { failed_at } = turn.counters(self.name());
+        // Fewer than then: somebody has edited the conversation, and it is another one.
+        let waits = failed_at.is_some_and(|then| (then..then + PAUSE).contains(&messages.len()));
         let window = turn.options.house.context_window;
-        if !settings.enabled || messages.len() < not_before || !is_due(messages, &settings.triggers, window) {
+        if !settings.enabled || waits || !is_due(messages, &settings.triggers, window) {
             return;
         }
         let dropped: Vec<Message> = cut::dropped(messages, settings.keep).into_iter().cloned().collect();
@@ -57,14 +59,14 @@ impl Middleware for Summarization {
         let shown = cut::newest(&dropped, settings.trim_tokens);
         let prompt = prompt(turn.state().summary_text.as_deref(), shown);
         let Some(summary) = aside.ask(turn, settings.model.as_deref(), prompt).await else {
-            turn.count(self.name(), &Counters { not_before: count + PAUSE });
+            turn.count(self.name(), &Counters { failed_at: Some(count) });
             return;
         };
         for message in &dropped {
             turn.write(Write::RemoveMessage(message.id.clone()));
         }
         turn.write(Write::Summary(Some(summary.trim().to_owned())));
-        if not_before > 0 {
+        if failed_at.is_some() {
             turn.count(self.name(), &Counters::default());
         }
         turn.tell(Notice::Record {
