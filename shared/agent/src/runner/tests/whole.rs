@@ -1,8 +1,8 @@
 //! Runs with everything that stands around them outside of tests: plans, questions, names, delegation.
 
-use pudu_app::ports::ModelCall;
+use pudu_app::ports::{ModelCall, RecordQuery};
 use pudu_domain::chat::{Message, Speaker, ToolCall};
-use pudu_domain::run::Outcome;
+use pudu_domain::run::{Notice, Outcome};
 use pudu_domain::state::TodoStatus;
 use pudu_testkit::gate::CrashAt;
 use pudu_testkit::{Gate, Speech};
@@ -268,4 +268,78 @@ async fn a_type_of_ones_own_has_the_tools_that_it_is_given() {
     let childs = heard.iter().find(|model| model.messages[0].content.text().starts_with("You only")).unwrap();
     assert_eq!(childs.tools.iter().map(|tool| tool.name.as_str()).collect::<Vec<_>>(), [COUNT]);
     assert_eq!(stage.state(&key).await.delegations[0].subagent_type, "counter");
+}
+
+/// What a client sees of a delegation, and what the thread's history keeps of it (agent reference 2.10, A).
+#[tokio::test(start_paused = true)]
+async fn a_delegation_is_told_in_the_order_of_the_reference() {
+    let stage = whole(|model| {
+        let is_child = model.messages[0].content.text().starts_with("You are a subagent");
+        match (is_aside(model), is_child, last(model).speaker) {
+            (true, ..) => Speech::text("Name"),
+            (_, true, Speaker::Tool) => Speech::text("found"),
+            (_, true, _) => Speech::calls("", [call("c", COUNT, json!({}))]),
+            (_, false, Speaker::Tool) => Speech::text("all found"),
+            (_, false, _) => {
+                let args =
+                    json!({"description": "look", "prompt": "Find it.", "subagent_type": "general-purpose"});
+                Speech::calls("I ask another", [call("a", TASK, args)])
+            }
+        }
+    })
+    .await;
+    let key = stage.admit("r1", "find it", &json!({"subagent_enabled": true})).await;
+    stage.work(&stage.runner(&Gate::open()), &key, LONG).await;
+    stage.rest(&key.beside(pudu_domain::RunId::of_child(&key.id, "a"))).await;
+    stage.rest(&key).await;
+    let frames = stage.frames(&key).await;
+    let mut told: Vec<String> = frames
+        .iter()
+        .map(|(name, data)| data["type"].as_str().filter(|_| name == "custom").unwrap_or(name).to_owned())
+        .collect();
+    told.dedup();
+    assert_eq!(
+        told,
+        [
+            "metadata",
+            "values",
+            "messages",
+            "values",
+            "task_started",
+            "task_running",
+            "task_completed",
+            "values",
+            "messages",
+            "values",
+            "end",
+        ]
+    );
+    let running: Vec<&Value> =
+        frames.iter().map(|(_, data)| data).filter(|data| data["type"] == "task_running").collect();
+    let numbers: Vec<_> = running.iter().map(|data| data["message_index"].as_u64().unwrap()).collect();
+    assert_eq!(numbers, [1, 2, 3]);
+    assert_eq!(running[2]["message"]["content"], "found");
+
+    let query = RecordQuery { limit: 100, ..RecordQuery::default() };
+    let records = stage.store().records(&key.thread, &query).await.unwrap();
+    let kept = records.iter().filter_map(|record| match &record.notice {
+        Notice::Record { event_type, .. } => Some(event_type.as_str()),
+        _ => None,
+    });
+    assert_eq!(
+        kept.collect::<Vec<_>>(),
+        [
+            "run.start",
+            "llm.human.input",
+            "llm.ai.response",
+            "subagent.start",
+            "subagent.step",
+            "subagent.step",
+            "subagent.step",
+            "subagent.end",
+            "llm.tool.result",
+            "llm.ai.response",
+            "run.end",
+        ]
+    );
 }
