@@ -1,6 +1,7 @@
 //! One claim of a run: the run as it is held, its state, and the one way in which a step becomes true.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use pudu_app::catalog;
 use pudu_app::deadline::Deadline;
@@ -9,8 +10,8 @@ use pudu_app::runs::checkpoints::CheckpointError;
 use pudu_app::worker::Ran;
 use pudu_domain::chat::Message;
 use pudu_domain::run::{
-    ATTEMPTS, Body, Change, Command, Ending, Notice, Origin, Outcome, Phase, Rejected, SNAPSHOT_EVERY, Seen,
-    Step, StopReason, decide,
+    ATTEMPTS, Body, Change, Command, Ending, Notice, Origin, Outcome, Rejected, SNAPSHOT_EVERY, Seen, Step,
+    StopReason, decide,
 };
 use pudu_domain::state::State;
 use pudu_domain::{Conversation, Run, RunSpec, Timestamp};
@@ -104,9 +105,10 @@ impl Session {
         self.parts.clock.now()
     }
 
-    /// Until when a commit of now holds the run.
+    /// Until when a commit of now holds the run: always later than the one before, by which it is known.
     pub(super) fn lease(&self) -> Timestamp {
-        self.now() + self.parts.limits.lease
+        let before = self.run.durable.lease.as_ref().map_or_else(Timestamp::default, |lease| lease.until);
+        (self.now() + self.parts.limits.lease).max(before + Duration::from_millis(1))
     }
 
     /// What stands around its steps.
@@ -282,20 +284,20 @@ impl Session {
                 Err(Rejected::Ended | Rejected::NotHeld) => return Err(Stop::Gone),
             };
             match self.parts.runs.commit(&change).await? {
-                Applied::Done => {}
+                Applied::Done => self.run = change.run.run.clone(),
                 Applied::Woken | Applied::Moved | Applied::Unknown => {
                     let row = self.parts.runs.load(&self.run.key).await?.ok_or(Stop::Gone)?;
-                    if !stands(&row, &self.run, &change.run.run) {
-                        if !self.holds(&row) {
-                            return Err(Stop::Gone);
-                        }
-                        self.run = row;
+                    let (stands, holds) = (stands(&row, &change.run.run), self.holds(&row));
+                    if !stands && !holds {
+                        return Err(Stop::Gone);
+                    }
+                    self.run = row;
+                    if !stands {
                         continue;
                     }
                 }
                 Applied::Lost | Applied::KeyTaken { .. } | Applied::ThreadGone => return Err(Stop::Gone),
             }
-            self.run = change.run.run.clone();
             if self.run.durable.lease.is_none() {
                 self.wake(&change).await;
             }
@@ -366,16 +368,9 @@ impl Session {
     }
 }
 
-/// Whether `row` shows what was to become of `before`: its answer was lost, and it may have been written to since.
-fn stands(row: &Run, before: &Run, after: &Run) -> bool {
-    let left = after.durable.lease.is_none();
-    let phase = match (&row.phase, &after.phase) {
-        (Phase::Parked { .. }, Phase::Parked { .. }) => true,
-        (row, after) => row == after,
-    };
-    row.durable.generation == after.durable.generation
-        && row.checkpoints == after.checkpoints
-        && row.told >= after.told
-        && phase
-        && if left { row.durable.lease.is_none() } else { row.durable.wake > before.durable.wake }
+/// Whether `row` shows what it was to become by a commit of its holder whose answer was lost, whoever wrote to it since: nobody but
+/// the holder moves the end of a lease, or takes the lease without raising the generation.
+fn stands(row: &Run, after: &Run) -> bool {
+    let until = |run: &Run| run.durable.lease.as_ref().map(|lease| lease.until);
+    row.durable.generation == after.durable.generation && until(row) == until(after)
 }

@@ -1,0 +1,91 @@
+//! Answers of the table that are lost, and rows that change beside the holder.
+
+use std::sync::{Arc, Mutex};
+
+use pudu_app::worker::Ran;
+use pudu_domain::Policy;
+use pudu_domain::run::{Command, Notice, Outcome, Seen, decide};
+use pudu_testkit::gate::Call;
+use pudu_testkit::{Fate, Gate, Speech};
+use serde_json::json;
+
+use super::stage::Stage;
+use super::{LONG, names, stands, tools_then_answer};
+
+/// What is done to the call of that number, if it is one to the rows of runs; which call it was.
+fn mishap(
+    number: u64,
+    fate: Fate,
+) -> (impl FnMut(Call<'_>) -> Fate + Send + 'static, Arc<Mutex<Option<String>>>) {
+    let hit = Arc::new(Mutex::new(None));
+    let noted = Arc::clone(&hit);
+    let script = move |call: Call<'_>| {
+        if call.number != number || !call.op.starts_with("runs.") {
+            return Fate::Pass;
+        }
+        *noted.lock().unwrap() = Some(call.op.to_owned());
+        fate
+    };
+    (script, hit)
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_lost_answer_of_the_table_changes_nothing() {
+    let undisturbed = {
+        let stage = Stage::new(tools_then_answer).await;
+        let key = stage.admit("r1", "hello", &json!({})).await;
+        stage.work(&stage.runner(&Gate::open()), &key, LONG).await;
+        (stage.frames(&key).await, stage.models.heard().len())
+    };
+    let mut hits = 0;
+    for number in 0..120 {
+        for fate in [Fate::LoseAnswer, Fate::FailBefore] {
+            let stage = Stage::new(tools_then_answer).await;
+            let key = stage.admit("r1", "hello", &json!({})).await;
+            let (script, hit) = mishap(number, fate);
+            stage.work(&stage.runner(&stage.gate(script)), &key, LONG).await;
+            let Some(op) = hit.lock().unwrap().clone() else { continue };
+            hits += 1;
+            let at = format!("call {number}, {op}, {fate:?}");
+            let run = stage.load(&key).await;
+            assert_eq!(run.end().map(|end| end.outcome), Some(Outcome::Success), "{at}");
+            assert_eq!(stands(&stage.state(&key).await), (2, 3), "{at}");
+            assert_eq!(stage.models.heard().len(), undisturbed.1, "{at}");
+            let told = stage.frames(&key).await;
+            assert_eq!(names(&told), names(&undisturbed.0), "{at}: nothing is told twice");
+        }
+    }
+    assert!(hits > 20, "{hits}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_told_beside_the_holder_does_not_take_the_run_from_it() {
+    let stage =
+        Stage::new(|_| Speech::slowly(&"word ".repeat(40), std::time::Duration::from_millis(300))).await;
+    let key = stage.admit("r1", "hello", &json!({})).await;
+    let runner = stage.runner(&Gate::open());
+    let beside = async {
+        for number in 0..5 {
+            pudu_app::ports::Clock::sleep(&stage.clock, std::time::Duration::from_secs(2)).await;
+            let run = stage.load(&key).await;
+            let notice =
+                Notice::Frame { event: "custom".into(), data: json!({"type": "beside", "number": number}) };
+            let command = Command::Relay(vec![notice]);
+            let now = pudu_app::ports::Clock::now(&stage.clock);
+            let change = decide(&run, command, &Seen::default(), now, &Policy::default()).unwrap();
+            // Whoever relays tries again when it does not apply; here the holder is what is looked at.
+            let _ = stage.store().commit(&change).await.unwrap();
+        }
+    };
+    let (ran, ()) = tokio::join!(stage.work(&runner, &key, LONG), beside);
+    assert_eq!(ran, Ran::Settled { next: None, event: None });
+    assert_eq!(stage.models.heard().len(), 1);
+    let frames = stage.frames(&key).await;
+    let text: String = frames
+        .iter()
+        .filter(|(name, _)| name == "messages")
+        .filter_map(|(_, data)| data[0]["content"].as_str())
+        .collect();
+    assert_eq!(text, "word ".repeat(40), "every piece once, in order");
+    assert!(frames.iter().any(|(_, data)| data["type"] == "beside"));
+}
