@@ -8,6 +8,7 @@ mod config;
 mod credentials;
 mod features;
 mod hung_up;
+mod models;
 mod operator;
 mod origins;
 mod owners;

@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use crate::adopt::FOREIGN_SERVERS;
 use crate::document::{Document, SERVERS};
+use crate::model::MODELS;
 use crate::path::{Path, each_text};
 use crate::problem::{Kind, Problem};
 use crate::server::{Server, Transport};
@@ -14,9 +15,13 @@ use crate::setting::{Reading, Secrets, read};
 /// The fields of an entry in which `$VAR` is resolved.
 const WITH_VARIABLES: &[&str] = &["command", "args", "env", "cwd", "url", "headers", "oauth", "user_auth"];
 
+/// The same of a model's entry.
+const MODELS_WITH_VARIABLES: &[&str] =
+    &["api_key", "base_url", "api_base", "default_headers", "extra_body", "model_kwargs"];
+
 /// Warnings about a config that has its servers under another name, and about the enabled servers of one: one that cannot be
 /// connected to, a variable that `secrets` does not have, and a time limit that a call in the background does not get,
-/// because it ends after `longest_call`. And about models that agents are to use and that it does not have.
+/// because it ends after `longest_call`. And about variables of models, and models that agents are to use and that it does not have.
 pub fn advise(document: &Document, secrets: &dyn Secrets, longest_call: Duration) -> Vec<Problem> {
     let mut warnings = Vec::new();
     if document.servers().is_empty()
@@ -32,14 +37,13 @@ pub fn advise(document: &Document, secrets: &dyn Secrets, longest_call: Duration
         let path = Path::default().key(SERVERS).key(&server.name);
         let entry = document.expose_raw().get(SERVERS).and_then(|servers| servers.get(&server.name));
         connection(server, &path, &mut warnings);
-        for key in WITH_VARIABLES {
-            if let Some(value) = entry.and_then(|entry| entry.get(*key)) {
-                each_text(value, &mut path.key(key), &mut |place, text| {
-                    warnings.extend(variable(text, secrets, place));
-                });
-            }
-        }
+        variables(entry, WITH_VARIABLES, &path, secrets, &mut warnings);
         timeouts(server, longest_call, &path, &mut warnings);
+    }
+    let entries = document.expose_raw().get(MODELS).and_then(Value::as_array).into_iter().flatten();
+    for (index, entry) in entries.enumerate() {
+        let path = Path::default().key(MODELS).index(index);
+        variables(Some(entry), MODELS_WITH_VARIABLES, &path, secrets, &mut warnings);
     }
     models(document, &mut warnings);
     warnings
@@ -62,6 +66,23 @@ fn models(document: &Document, warnings: &mut Vec<Problem>) {
         let known = |named: &String| document.models().iter().any(|model| model.name == *named);
         if named.as_ref().is_some_and(|named| !known(named)) {
             warnings.push(warning(&path, "is the name of no configured model; another one is used"));
+        }
+    }
+}
+
+/// Variables in these fields of an entry that are not set.
+fn variables(
+    entry: Option<&Value>,
+    fields: &[&str],
+    path: &Path,
+    secrets: &dyn Secrets,
+    warnings: &mut Vec<Problem>,
+) {
+    for key in fields {
+        if let Some(value) = entry.and_then(|entry| entry.get(*key)) {
+            each_text(value, &mut path.key(key), &mut |place, text| {
+                warnings.extend(variable(text, secrets, place));
+            });
         }
     }
 }

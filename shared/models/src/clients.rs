@@ -168,8 +168,7 @@ impl Account<'_> {
     }
 
     fn told(&self, status: Option<u16>, body: &str, retry_after: Option<Duration>) -> ModelError {
-        let tools: Vec<&str> = self.call.tools.iter().map(|tool| tool.name.as_str()).collect();
-        let fault = fault::of_answer(status, body, &tools);
+        let fault = fault::of_answer(status, body, &self.call.tools);
         let words = fault::words_of(body);
         let words = match (status, words.is_empty()) {
             (Some(status), true) => format!("HTTP {status}"),

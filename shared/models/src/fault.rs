@@ -4,7 +4,7 @@
 
 mod schema;
 
-use pudu_app::ports::ModelFault;
+use pudu_app::ports::{ModelFault, ToolDefinition};
 use serde_json::Value;
 
 pub(crate) use schema::blamed;
@@ -91,8 +91,8 @@ const BUSY: &[&str] = &[
 /// Statuses that are tried again.
 const AGAIN: &[u16] = &[408, 409, 425, 429, 500, 502, 503, 504];
 
-/// What a refusal is. `body` is what came with it, JSON or not; `tools` are the names that were offered.
-pub(crate) fn of_answer(status: Option<u16>, body: &str, tools: &[&str]) -> ModelFault {
+/// What a refusal is. `body` is what came with it, JSON or not; `tools` are those that were offered.
+pub(crate) fn of_answer(status: Option<u16>, body: &str, tools: &[ToolDefinition]) -> ModelFault {
     let text = body.to_lowercase();
     let says = |words: &[&str]| words.iter().any(|word| text.contains(word));
     if status == Some(402) || says(QUOTA) && !says(REFILLED) {

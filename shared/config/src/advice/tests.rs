@@ -84,3 +84,13 @@ fn models_that_are_not_there_are_named() {
     let paths: Vec<_> = told.iter().map(|warning| warning.path.as_str()).collect();
     assert_eq!(paths, ["subagents.custom_agents.b.model", "subagents.agents.bash.model", "title.model_name"]);
 }
+
+#[test]
+fn unset_variables_of_models_are_named() {
+    let model = json!({"name": "m", "use": "langchain_openai:ChatOpenAI", "model": "gpt", "api_key": "$NOT_A", "base_url": "$SET",
+        "default_headers": {"x": "$NOT_B"}, "description": "$NOT_C"});
+    let document = Document::parse(json!({ "models": [model] })).unwrap();
+    let told = advise(&document, &One, Duration::from_secs(25));
+    let paths: Vec<_> = told.iter().map(|warning| warning.path.as_str()).collect();
+    assert_eq!(paths, ["models[0].api_key", "models[0].default_headers.x"]);
+}

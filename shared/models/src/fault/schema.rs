@@ -1,6 +1,6 @@
 //! Which tool a provider does not take, out of what it says about that.
 
-use pudu_app::ports::ModelFault;
+use pudu_app::ports::{ModelFault, ToolDefinition};
 use serde_json::Value;
 
 /// Words of an error about a tool's schema.
@@ -25,7 +25,7 @@ const WRONG: &[&str] = &[
 ];
 
 /// The fault of a tool's schema, if that is what `body` is about.
-pub(crate) fn blamed(body: &str, tools: &[&str]) -> Option<ModelFault> {
+pub(crate) fn blamed(body: &str, tools: &[ToolDefinition]) -> Option<ModelFault> {
     if tools.is_empty() {
         return None;
     }
@@ -38,15 +38,31 @@ pub(crate) fn blamed(body: &str, tools: &[&str]) -> Option<ModelFault> {
         error.pointer("/error/param").or_else(|| error.get("param"))?.as_str().map(str::to_owned)
     });
     let (place, rest) = param.as_deref().and_then(place).or_else(|| place(body)).unzip();
-    let by_place = place.and_then(|at: usize| tools.get(at).copied());
-    let by_name = || tools.iter().filter(|name| quoted(body, name)).max_by_key(|name| name.len()).copied();
-    let tool = by_place.or_else(by_name);
+    let by_place = place.and_then(|at: usize| tools.get(at));
+    let by_name = || tools.iter().filter(|tool| quoted(body, &tool.name)).max_by_key(|tool| tool.name.len());
+    let tool = by_place
+        .or_else(by_name)
+        .or_else(|| lone(&super::words_of(body).to_lowercase(), tools))
+        .map(|tool| tool.name.as_str());
     // Without a word of whose schema it is, it may as well be about something else.
     if tool.is_none() && !lower.contains("schema") {
         return None;
     }
     let path = rest.filter(|rest: &String| !rest.is_empty()).or_else(|| context(body));
     Some(ModelFault::Schema { tool: tool.map(str::to_owned), path })
+}
+
+/// The only tool whose schema has a word that the provider quotes: not everybody says whose schema it is.
+fn lone<'a>(error: &str, tools: &'a [ToolDefinition]) -> Option<&'a ToolDefinition> {
+    let quotes = ['\'', '"', '`'];
+    let words = error.split(quotes).skip(1).step_by(2).map(|word| word.trim_end_matches('\\'));
+    let mut found = words.filter(|word| word.len() > 2).filter_map(|word| {
+        let has =
+            |tool: &&ToolDefinition| tool.schema.to_string().to_lowercase().contains(&format!("\"{word}\""));
+        let mut having = tools.iter().filter(has);
+        having.next().filter(|_| having.next().is_none())
+    });
+    found.next()
 }
 
 /// `tools[3].function.parameters.x` or `tools.3.custom.input_schema.x`: the place, and what follows the schema's own name.

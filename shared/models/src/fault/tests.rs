@@ -1,9 +1,19 @@
+use serde_json::json;
+
 use super::*;
 
-const TOOLS: &[&str] = &["weather", "weather_at", "time"];
+fn tools() -> Vec<ToolDefinition> {
+    let tool = |name: &str, property: &str| ToolDefinition {
+        name: name.to_owned(),
+        description: String::new(),
+        schema: json!({"type": "object", "properties": {property: {"type": "string"}}}),
+        server: None,
+    };
+    vec![tool("weather", "place"), tool("weather_at", "place"), tool("time", "zoneName")]
+}
 
 fn of(status: u16, body: &str) -> ModelFault {
-    of_answer(Some(status), body, TOOLS)
+    of_answer(Some(status), body, &tools())
 }
 
 fn schema(tool: Option<&str>, path: Option<&str>) -> ModelFault {
@@ -56,7 +66,7 @@ fn speed_outages_and_load_come_in_this_order() {
     assert_eq!(of(400, "该模型当前负载较高"), ModelFault::Busy);
     assert_eq!(of(404, r#"{"error":{"message":"no such model"}}"#), ModelFault::Other);
     assert_eq!(
-        of_answer(None, r#"{"error":{"type":"api_error","message":"Internal server error"}}"#, TOOLS),
+        of_answer(None, r#"{"error":{"type":"api_error","message":"Internal server error"}}"#, &tools()),
         ModelFault::Transient
     );
 }
@@ -81,6 +91,11 @@ fn a_schema_that_is_not_taken_names_tool_and_place_where_the_provider_does() {
             schema(Some("weather"), None),
         ),
         (r#"{"error":{"message":"A function's schema is invalid"}}"#, schema(None, None)),
+        (
+            r#"{"error":{"message":"Invalid JSON schema: unsupported 'zoneName'"}}"#,
+            schema(Some("time"), None),
+        ),
+        (r#"{"error":{"message":"Invalid JSON schema: unsupported 'place'"}}"#, schema(None, None)),
     ] {
         assert_eq!(of(400, body), wanted, "{body}");
     }

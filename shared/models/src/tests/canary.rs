@@ -1,5 +1,8 @@
 //! No credential and nothing of the conversation is in an error, whatever a provider repeats.
 
+use std::io::Write;
+use std::sync::{Arc, Mutex};
+
 use pudu_app::ports::Dialect;
 use pudu_domain::chat::{Message, Speaker};
 use secrecy::SecretString;
@@ -7,6 +10,44 @@ use serde_json::json;
 
 use super::provider::{Answer, Provider};
 use super::{CANARY, PRIVATE, call, clients, said};
+
+/// Everything that is logged, at every level.
+#[derive(Clone, Default)]
+struct Log(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Log {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().unwrap().extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+#[tokio::test]
+async fn nothing_of_a_call_is_logged() {
+    let log = Log::default();
+    let writer = log.clone();
+    let subscriber = tracing_subscriber::fmt().with_max_level(tracing_subscriber::filter::LevelFilter::TRACE);
+    let subscriber = subscriber.with_writer(move || writer.clone()).finish();
+    // The older facade's records go to whoever listens in this thread.
+    let _ = tracing_log::LogTracer::init();
+    let _guard = tracing_subscriber::util::SubscriberInitExt::set_default(subscriber);
+    for dialect in [Dialect::OpenAi, Dialect::Anthropic, Dialect::Bedrock] {
+        for answer in [Answer::refusal(400, "", PRIVATE), Answer::stream(PRIVATE, 3)] {
+            let provider = Provider::with(answer).await;
+            let url = provider.url.replace("http://", "http://user:canary-password@");
+            let call = call(dialect, &url, vec![Message::new(Speaker::Human, "h", PRIVATE)]);
+            said(&clients(), &call).await.0.unwrap_err();
+        }
+    }
+    let log = String::from_utf8(log.0.lock().unwrap().clone()).unwrap();
+    for secret in ["canary", "Mrs. Fuentes"] {
+        assert!(!log.contains(secret), "{log}");
+    }
+}
 
 #[tokio::test]
 async fn what_a_provider_repeats_is_not_shown() {
