@@ -66,7 +66,7 @@ impl Servers {
     }
 
     /// What the run's caller gave for its servers. What is gone is absent, and a call that needs it fails by that.
-    async fn secrets(&self) -> &BTreeMap<String, SecretString> {
+    pub(super) async fn secrets(&self) -> &BTreeMap<String, SecretString> {
         self.secrets.get_or_init(|| self.opened()).await
     }
 

@@ -199,6 +199,18 @@ impl Stage {
 
     /// Admits a run that says `text`.
     pub(super) async fn admit(&self, id: &str, text: &str, options: &Value) -> RunKey {
+        self.admit_with(id, text, options, Scope::All, None).await
+    }
+
+    /// The same with the servers that its caller may use, and the sealed secrets that he brought.
+    pub(super) async fn admit_with(
+        &self,
+        id: &str,
+        text: &str,
+        options: &Value,
+        scope: Scope,
+        secrets: Option<String>,
+    ) -> RunKey {
         let spec = RunSpec {
             assistant: "lead_agent".into(),
             input: vec![Message::new(Speaker::Human, "", text)],
@@ -206,17 +218,17 @@ impl Stage {
             metadata: Map::new(),
             kwargs: Map::new(),
             strategy: Strategy::Reject,
-            scope: Scope::All,
+            scope,
             base: None,
             subagent: None,
-            secrets: false,
+            secrets: secrets.is_some(),
             key: None,
         };
         let run = RunId::parse(id).unwrap();
         let key = RunKey { thread: thread("t"), id: run.clone() };
         let conversation = self.store().conversation(&key.thread).await.unwrap();
         let seen = Seen { conversation: conversation.as_ref(), ..Seen::default() };
-        let wanted = Admission { thread: key.thread.clone(), run, spec, secrets: None, key: None };
+        let wanted = Admission { thread: key.thread.clone(), run, spec, secrets, key: None };
         let change = admit(wanted, &seen, self.clock.now()).unwrap();
         assert_eq!(self.store().commit(&change).await.unwrap(), Applied::Done);
         key
