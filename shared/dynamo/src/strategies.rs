@@ -1,5 +1,7 @@
 //! Arbitrary domain values, for the property tests of keys and codecs.
 
+mod runs;
+
 use proptest::collection::vec;
 use proptest::option::of;
 use proptest::prelude::*;
@@ -22,6 +24,8 @@ use pudu_domain::{
 };
 use pudu_domain::{note, thread};
 use serde_json::{Map, Value};
+
+pub(crate) use runs::{checkpoint, conversation, run, run_spec, told};
 
 use crate::key::Key;
 

@@ -5,12 +5,13 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use futures_util::{StreamExt, TryStreamExt, stream};
 use pudu_app::ports::{Committed, Erased, StoreError, ThreadStore};
 use pudu_domain::thread::{Change, Thread};
-use pudu_domain::{Expect, Lane, Lease, Note, Owner, ThreadKey};
+use pudu_domain::{Expect, Lane, Lease, Note, Owner, RunKey, ThreadKey};
 
 use crate::condition::Expression;
 use crate::durable_row::{Claim, judge};
-use crate::item::{conversation, note, run_spec, spec, thread};
-use crate::key::{Key, NOTES, THREAD_SHARD, thread_pk};
+use crate::item::{conversation, note, run, run_spec, spec, thread};
+use crate::key::{AFTER_RUNS, Key, NOTES, RUNS, THREAD_SHARD, thread_pk};
+use crate::range::Range;
 use crate::retry::Answer;
 use crate::row::{Reader, Row, attr, key_of};
 use crate::table::Table;
@@ -90,6 +91,27 @@ impl ThreadStore for Table {
                 return Ok(notes);
             }
         }
+    }
+
+    /// Runs that do not decode are left out and logged: nobody can work on them, and they go with the thread.
+    async fn live_runs(&self, key: &ThreadKey, limit: usize) -> Result<Vec<RunKey>, StoreError> {
+        let (first, last) = (RUNS.to_owned(), AFTER_RUNS.to_owned());
+        let (mut range, mut runs) = (Range::new("live_runs", thread_pk(key), first, last), Vec::new());
+        while let Some(rows) = range.page(self, usize::MAX).await? {
+            for row in
+                rows.iter().filter(|row| matches!(Reader::unversioned(run::ITEM, row).key(), Ok(Key::Run(_))))
+            {
+                match run::decode(row) {
+                    Ok(run) if run.end().is_none() => runs.push(run.key),
+                    Ok(_) => {}
+                    Err(error) => tracing::error!(%error, "a run was left out of its thread's list"),
+                }
+                if runs.len() == limit {
+                    return Ok(runs);
+                }
+            }
+        }
+        Ok(runs)
     }
 
     async fn erase(&self, held: &Thread) -> Result<Erased, StoreError> {

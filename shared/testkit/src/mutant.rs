@@ -3,6 +3,8 @@
 //! Each breaks something that only the simulation's invariants can see; a mutant that is not caught shows a missing one.
 //! What a table itself can get wrong is in [`crate::table::Flaw`].
 
+mod runs;
+
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -13,6 +15,8 @@ use pudu_domain::{
     Due, Durable, Event, Expect, Lane, Lease, Note, Payload, Task, TaskId, TaskKey, TaskSpec, ThreadKey,
 };
 use serde_json::Value;
+
+pub use runs::RunMutant;
 
 /// One broken rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -5,7 +5,7 @@ mod remote;
 mod runs;
 
 use crate::conformance::{SUITES, World, fake_world};
-use crate::mutant::Mutant;
+use crate::mutant::{Mutant, RunMutant};
 use crate::table::Flaw;
 
 async fn failures(fresh: impl Fn() -> World) -> Vec<String> {
@@ -39,6 +39,19 @@ async fn every_flaw_of_a_table_fails_a_case() {
 async fn every_mutant_fails_a_case() {
     for mutant in Mutant::ALL {
         let failures = failures(|| mutated(mutant)).await;
+        assert!(!failures.is_empty(), "{mutant:?} passes every case");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn every_mutant_of_runs_fails_a_case() {
+    let suite = SUITES.into_iter().find(|suite| suite.port == "run_store").unwrap();
+    for mutant in RunMutant::ALL {
+        let mutated = || {
+            let world = fake_world(None);
+            World { runs: mutant.runs(world.runs), ..world }
+        };
+        let failures = suite.failures(async || mutated()).await;
         assert!(!failures.is_empty(), "{mutant:?} passes every case");
     }
 }

@@ -5,7 +5,7 @@
 
 use async_trait::async_trait;
 use pudu_domain::thread::{Change, Thread};
-use pudu_domain::{Lease, Note, ThreadKey};
+use pudu_domain::{Lease, Note, RunKey, ThreadKey};
 
 use super::{Committed, StoreError};
 
@@ -36,8 +36,11 @@ pub trait ThreadStore: Send + Sync {
     /// consistent.
     async fn live_notes(&self, key: &ThreadKey, limit: usize) -> Result<Vec<Note>, StoreError>;
 
+    /// Runs of the thread that have not ended, children among them, the oldest first, at most `limit`, strongly consistent.
+    async fn live_runs(&self, key: &ThreadKey, limit: usize) -> Result<Vec<RunKey>, StoreError>;
+
     /// Removes some of the thread's rows for the holder of `held`, whatever stands in them, with the remote handles and
-    /// callers' keys that belong to its tasks; never a row of another thread, not even of a later one by the same name: the
+    /// callers' keys that belong to its tasks and runs and its place in its user's list; never a row of another thread, not even of a later one by the same name: the
     /// claim is looked at after the rows were found, and what is named by something else goes only if it is a found task's.
     async fn erase(&self, held: &Thread) -> Result<Erased, StoreError>;
 }

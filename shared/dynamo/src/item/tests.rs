@@ -1,4 +1,5 @@
 mod frozen;
+mod runs;
 
 use proptest::prelude::*;
 use pudu_app::ports::{NoteKey, StoreError};

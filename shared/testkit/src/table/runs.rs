@@ -99,6 +99,11 @@ impl Runs {
             || self.keys.values().any(|keyed| keyed.run.thread == *thread)
     }
 
+    pub(super) fn live(&self, thread: &ThreadKey, limit: usize) -> Vec<RunKey> {
+        let mine = self.rows.values().filter(|row| row.run.key.thread == *thread && !row.broken);
+        mine.filter(|row| row.run.end().is_none()).map(|row| row.run.key.clone()).take(limit).collect()
+    }
+
     /// Removes everything of the thread, and returns the runs that were there.
     pub(super) fn remove(&mut self, thread: &ThreadKey) -> Vec<RunKey> {
         let runs = self.rows.keys().filter(|run| run.thread == *thread).cloned().collect();

@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use pudu_app::ports::{Committed, Erased, ItemKey, StoreError, ThreadStore};
 use pudu_domain::thread::Change;
-use pudu_domain::{Lane, Lease, Note, TaskKey, Thread, ThreadKey, Timestamp};
+use pudu_domain::{Lane, Lease, Note, RunKey, TaskKey, Thread, ThreadKey, Timestamp};
 
 use super::rows::{Claim, Rows, judged, kind_of};
 use super::{Attempt, FakeStore, Flaw, Wrote};
@@ -115,6 +115,10 @@ impl ThreadStore for FakeStore {
 
     async fn live_notes(&self, key: &ThreadKey, limit: usize) -> Result<Vec<Note>, StoreError> {
         self.attempt("threads.live_notes", |rows, _| Ok(rows.live_notes(key, limit))).await
+    }
+
+    async fn live_runs(&self, key: &ThreadKey, limit: usize) -> Result<Vec<RunKey>, StoreError> {
+        self.attempt("threads.live_runs", |rows, _| Ok(rows.runs.live(key, limit))).await
     }
 
     async fn erase(&self, held: &Thread) -> Result<Erased, StoreError> {

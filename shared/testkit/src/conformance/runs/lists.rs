@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use pudu_app::ports::{Applied, RecordQuery};
-use pudu_domain::run::{Child, Command, Step, Strategy};
+use pudu_domain::run::{Child, Command, Ending, Outcome, Step, Strategy};
 use pudu_domain::thread::Command as OfThread;
 use pudu_domain::{Conversation, RunId, RunKey, ThreadKey, Timestamp, UserId};
 
@@ -15,6 +15,7 @@ use crate::fixture::{thread, thread_of};
 pub(in super::super) const CASES: &[Case] = cases![
     runs_are_listed_newest_first_without_children,
     conversations_of_a_user_are_listed_newest_first,
+    live_runs_are_those_that_have_not_ended,
     everything_of_runs_goes_with_their_thread,
     a_thread_by_the_same_name_begins_anew,
 ];
@@ -118,6 +119,21 @@ async fn conversations_of_a_user_are_listed_newest_first(world: World) {
     assert_eq!(names(world.listed_conversations(10, Some(EPOCH)).await), [""; 0]);
     let other = thread_of("local:other", "x").user;
     assert_eq!(names(world.conversations_of(&other, 10, None).await), ["x"]);
+}
+
+async fn live_runs_are_those_that_have_not_ended(world: World) {
+    let live = async |limit| world.threads.live_runs(&thread("t1"), limit).await.unwrap_or_else(|e| fail(&e));
+    assert_eq!(live(9).await, []);
+    world.rich_run(&run_key(1), "k").await;
+    let child = RunId::parse(format!("{}.child", run_key(1).id.as_str())).unwrap_or_else(|e| fail(&e));
+    let child = run_key(1).beside(child);
+    assert_eq!(world.admit(wanted(&run_key(2), Strategy::Enqueue)).await, Applied::Done);
+    world.admitted(&run_in(&thread("t2"), 3)).await;
+    assert_eq!(live(9).await, [run_key(1), child.clone(), run_key(2)], "also one that waits for its turn");
+    assert_eq!(live(1).await, [run_key(1)]);
+    let run = world.run(&run_key(1)).await;
+    world.does(&run, Command::Cancel(Ending::new(Outcome::Interrupted, None))).await;
+    assert_eq!(live(9).await, [child, run_key(2)]);
 }
 
 async fn everything_of_runs_goes_with_their_thread(world: World) {
