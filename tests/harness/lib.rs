@@ -12,6 +12,7 @@
 mod answer;
 pub mod audit;
 mod binaries;
+mod bucket;
 mod clock;
 mod console;
 pub mod dynamo_backend;
@@ -33,6 +34,7 @@ mod town;
 pub mod world;
 
 pub use answer::{Answer, request, send};
+pub use bucket::ObjectStore;
 pub use clock::HandClock;
 pub use console::skipped;
 pub use example::ExampleServer;

@@ -10,6 +10,7 @@
 
 mod administration;
 mod audit;
+mod blobs;
 mod callers;
 mod canary;
 mod catalog;

@@ -4,6 +4,7 @@
 //! of the functions, the stores are those of the cloud; what is added is where they run and where the table is.
 
 mod admin_key;
+pub mod blobs;
 pub mod cli;
 pub mod commands;
 pub mod config_file;

@@ -26,6 +26,9 @@ impl FakeBlobs {
 #[async_trait]
 impl Blobs for FakeBlobs {
     async fn put(&self, thread: &ThreadKey, digest: &str, bytes: Vec<u8>) -> Result<(), BlobError> {
+        if digest.len() != 64 || !digest.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f')) {
+            return Err(BlobError { operation: "writing a blob", source: "no digest".into() });
+        }
         lock(&self.0).insert((thread.clone(), digest.to_owned()), bytes);
         Ok(())
     }

@@ -10,6 +10,7 @@ mod api_keys;
 mod audits;
 mod beacons;
 mod birth;
+mod blobs;
 mod breakers;
 mod catalogs;
 mod claim;
@@ -44,6 +45,8 @@ use pudu_app::ports::{
     NoteKey, NoteStore, PeerStore, RunStore, TaskStore, ThreadStore, TokenStore, WrappedKeys,
 };
 use pudu_domain::{RunKey, TaskKey};
+
+pub use blobs::blobs;
 
 use crate::clock::ManualClock;
 use crate::gate::Gate;

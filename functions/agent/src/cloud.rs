@@ -1,0 +1,15 @@
+//! The agent as it is composed in the cloud.
+
+use std::sync::Arc;
+
+use lambda_runtime::Error;
+use pudu_lambda::settings::Settings;
+
+use crate::Agent;
+
+/// Builds the context from the settings; opens no connection and reads no row.
+pub async fn compose(settings: &Settings) -> Result<Agent, Error> {
+    let cloud = pudu_compose::cloud(settings, "agent").await?;
+    let runner = pudu_compose::runner(&cloud.wiring)?;
+    Ok(Agent::new(cloud.wiring.drain(), Arc::new(runner)))
+}
