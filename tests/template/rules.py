@@ -11,10 +11,10 @@ from typing import Any
 
 Template = dict[str, Any]
 
-FUNCTIONS = {"Gateway": 60, "GatewayStreams": 900, "TaskPoller": 180, "Notifier": 60}
+FUNCTIONS = {"Gateway": 60, "GatewayStreams": 900, "TaskPoller": 180, "Notifier": 60, "Agent": 900}
 """Every function and its time limit in seconds."""
 
-SCHEDULED = {"TaskPoller", "Notifier"}
+SCHEDULED = {"TaskPoller", "Notifier", "Agent"}
 
 URLS = {"Gateway": "BUFFERED", "GatewayStreams": "RESPONSE_STREAM"}
 """Every door, and how answers leave by it."""
@@ -33,11 +33,23 @@ OF_SERVERS = {
 }
 """What a function is told that calls servers."""
 
-WAKES = {"Gateway": {"TaskPoller", "Notifier"}, "GatewayStreams": {"TaskPoller", "Notifier"}, "TaskPoller": {"Notifier"}, "Notifier": set()}
+WAKES = {
+    "Gateway": {"TaskPoller", "Notifier", "Agent"},
+    "GatewayStreams": {"TaskPoller", "Notifier", "Agent"},
+    "TaskPoller": {"Notifier"},
+    "Notifier": {"Agent"},
+    "Agent": {"TaskPoller", "Notifier", "Agent"},
+}
 """Whom a function may invoke: whoever works on what it commits."""
 
-WAKE_VARIABLES = {"TaskPoller": "PUDU_POLLER_FUNCTION", "Notifier": "PUDU_NOTIFIER_FUNCTION"}
+WAKE_VARIABLES = {"TaskPoller": "PUDU_POLLER_FUNCTION", "Notifier": "PUDU_NOTIFIER_FUNCTION", "Agent": "PUDU_AGENT_FUNCTION"}
 """Where a function is told whom it invokes."""
+
+AGENT_NAME = {"Fn::Sub": "${AWS::StackName}-agent"}
+"""What the agent is called, for those whom a reference would make a circle."""
+
+BLOBS = {"PUDU_BLOB_BUCKET"}
+"""What a function is told that reads or removes blobs."""
 
 NUMBERS = {
     "PUDU_POLL_INTERVAL_SECONDS": "PollIntervalSeconds",
@@ -73,13 +85,14 @@ CLOSED = {"EgressAllow": "", "Stdio": "off", "OidcIssuer": "", "OidcDefaultRole"
 """What a deployment opens only when somebody says so."""
 
 ENVIRONMENT = {
-    "Gateway": {"PUDU_TABLE", "PUDU_LOG", "PUDU_STDIO_COMMAND_ALLOWLIST", *NUMBERS, *OF_SERVERS, *WAKE_VARIABLES.values(), *CALLERS},
+    "Gateway": {"PUDU_TABLE", "PUDU_LOG", "PUDU_STDIO_COMMAND_ALLOWLIST", *NUMBERS, *OF_SERVERS, *WAKE_VARIABLES.values(), *CALLERS, *BLOBS},
     "GatewayStreams": {
         "PUDU_TABLE", "PUDU_LOG", "PUDU_STDIO_COMMAND_ALLOWLIST", "PUDU_ANSWERS", "PUDU_STREAM_SECONDS",
-        *NUMBERS, *OF_SERVERS, *WAKE_VARIABLES.values(), *CALLERS,
+        *NUMBERS, *OF_SERVERS, *WAKE_VARIABLES.values(), *CALLERS, *BLOBS,
     },
-    "TaskPoller": {"PUDU_TABLE", "PUDU_LOG", "PUDU_LEASE_SECONDS", *NUMBERS, *OF_SERVERS, WAKE_VARIABLES["Notifier"]},
-    "Notifier": {"PUDU_TABLE", "PUDU_LOG", "PUDU_LEASE_SECONDS", *NUMBERS},
+    "TaskPoller": {"PUDU_TABLE", "PUDU_LOG", "PUDU_LEASE_SECONDS", *NUMBERS, *OF_SERVERS, WAKE_VARIABLES["Notifier"], *BLOBS},
+    "Notifier": {"PUDU_TABLE", "PUDU_LOG", "PUDU_LEASE_SECONDS", *NUMBERS, WAKE_VARIABLES["Agent"]},
+    "Agent": {"PUDU_TABLE", "PUDU_LOG", "PUDU_LEASE_SECONDS", *NUMBERS, *OF_SERVERS, *WAKE_VARIABLES.values(), *BLOBS},
 }
 
 DEFAULT_LEASE = 120
@@ -94,10 +107,25 @@ ROW_ACTIONS = {
     # Claims (updates), commits, and the payload row that a commit may clear. It finds its work in the index; the
     # rows of a thread that is being deleted it lists.
     "TaskPoller": {"DeleteItem", "GetItem", "PutItem", "Query", "UpdateItem"},
-    # Claims and deliveries.
+    # Claims and deliveries, and a run that tells an event.
     "Notifier": {"GetItem", "PutItem", "UpdateItem"},
+    # Claims, steps and what they tell; it submits tasks like the gateway, and removes the secrets of a run that has ended.
+    "Agent": {"BatchGetItem", "DeleteItem", "GetItem", "PutItem", "Query", "UpdateItem"},
 }
 """What each function does to rows of the table, by itself or as an element of a transaction."""
+
+BLOB_GRANTS = {
+    "Gateway": {("s3:GetObject", "Blobs/threads"), ("s3:PutObject", "Blobs/threads")},
+    "GatewayStreams": {("s3:GetObject", "Blobs/threads"), ("s3:PutObject", "Blobs/threads")},
+    # It finds what a deleted thread leaves, and reads none of it.
+    "TaskPoller": {("s3:DeleteObject", "Blobs/threads"), ("s3:ListBucket", "Blobs")},
+    "Notifier": set(),
+    "Agent": {("s3:GetObject", "Blobs/threads"), ("s3:PutObject", "Blobs/threads")},
+}
+"""What each function does to blobs."""
+
+MODEL_GRANTS = {("bedrock:InvokeModel", "BedrockModelArns"), ("bedrock:InvokeModelWithResponseStream", "BedrockModelArns")}
+"""What the agent may call on Bedrock: what the operator names."""
 
 PUT_ASIDE = "a row was put aside"
 """The message of a row that was moved to lane `corrupt`; whoever moves or finds one logs it."""
@@ -151,6 +179,8 @@ def functions(template: Template) -> Iterator[str]:
         }.items():
             if properties.get(key) != wanted:
                 yield f"{name}: {key} is {properties.get(key)!r}, not {wanted!r}"
+        if properties.get("FunctionName") != (AGENT_NAME if name == "Agent" else None):
+            yield f"{name}: FunctionName is {properties.get('FunctionName')!r}"
         if "MemorySize" not in properties:
             yield f"{name}: MemorySize is left to a default"
         if "ReservedConcurrentExecutions" in properties:
@@ -173,7 +203,7 @@ def functions(template: Template) -> Iterator[str]:
                 yield f"{name}: {key} is {given!r}, not the parameter {parameter}"
         for function, key in WAKE_VARIABLES.items():
             given = properties.get("Environment", {}).get("Variables", {}).get(key)
-            if given is not None and given != {"Ref": function}:
+            if given not in (None, {"Ref": function}, AGENT_NAME if function == "Agent" else None):
                 yield f"{name}: {key} is {given!r}, not {function}"
         if variables != ENVIRONMENT.get(name, set()):
             yield f"{name}: the environment is {sorted(variables)}, not {sorted(ENVIRONMENT.get(name, set()))}"
@@ -296,10 +326,34 @@ def table(template: Template) -> Iterator[str]:
 def kept(template: Template) -> Iterator[str]:
     """What cannot be made again outlives its stack."""
     for name, resource in template["Resources"].items():
-        if resource["Type"] in {"AWS::DynamoDB::Table", "AWS::KMS::Key"}:
+        if resource["Type"] in {"AWS::DynamoDB::Table", "AWS::KMS::Key", "AWS::S3::Bucket"}:
             for key in ("DeletionPolicy", "UpdateReplacePolicy"):
                 if resource.get(key) != "Retain":
                     yield f"{name}: {key} is {resource.get(key)!r}, not 'Retain'"
+
+
+def blobs(template: Template) -> Iterator[str]:
+    """One bucket, closed, encrypted, over TLS only; nothing in it goes because of its age."""
+    buckets = list(of_type(template, "AWS::S3::Bucket"))
+    if [name for name, _ in buckets] != ["Blobs"]:
+        yield f"the buckets are {[name for name, _ in buckets]}, not ['Blobs']"
+    for name, properties in buckets:
+        if set(properties.get("PublicAccessBlockConfiguration", {}).values()) != {True} or len(properties["PublicAccessBlockConfiguration"]) != 4:
+            yield f"{name}: somebody of the public may be let in"
+        if not properties.get("BucketEncryption"):
+            yield f"{name}: is not encrypted"
+        rules = properties.get("LifecycleConfiguration", {}).get("Rules", [])
+        if not any("AbortIncompleteMultipartUpload" in rule for rule in rules):
+            yield f"{name}: pays for uploads that never end"
+        if any("ExpirationInDays" in rule or "ExpirationDate" in rule for rule in rules):
+            yield f"{name}: removes what a thread still names"
+    denied = [
+        statement.get("Effect") == "Deny" and statement.get("Condition") == {"Bool": {"aws:SecureTransport": "false"}}
+        for _, properties in of_type(template, "AWS::S3::BucketPolicy")
+        for statement in as_list(properties["PolicyDocument"]["Statement"])
+    ]
+    if denied != [True]:
+        yield "the bucket is reached in plain text, or its policy lets somebody in"
 
 
 def roles(template: Template) -> Iterator[str]:
@@ -326,6 +380,9 @@ def wanted_grants(function: str) -> set[tuple[str, str]]:
     wanted |= {("lambda:InvokeFunction", woken) for woken in WAKES[function]}
     # Workers find there what is due, the gateway what waits for an operator.
     wanted.add(("dynamodb:Query", "Table/index/due"))
+    wanted |= BLOB_GRANTS[function]
+    if function == "Agent":
+        wanted |= MODEL_GRANTS
     if function != "Notifier":
         wanted |= {("kms:Decrypt", "SealKey"), ("kms:GenerateDataKey", "SealKey"), ("ssm:GetParameters", "Parameters")}
     return wanted
@@ -333,7 +390,9 @@ def wanted_grants(function: str) -> set[tuple[str, str]]:
 
 def statements(role: dict[str, Any]) -> Iterator[dict[str, Any]]:
     for policy in role.get("Policies", []):
-        yield from as_list(policy["PolicyDocument"]["Statement"])
+        for statement in as_list(policy["PolicyDocument"]["Statement"]):
+            # What is granted under a condition counts as granted.
+            yield statement["Fn::If"][1] if "Fn::If" in statement else statement
 
 
 def grants(statement: dict[str, Any]) -> Iterator[tuple[str, str]]:
@@ -348,6 +407,12 @@ def place(resource: Any) -> str:
         return "Table/index/due"
     if text == "arn:${AWS::Partition}:ssm:${AWS::Region}:${AWS::AccountId}:parameter" + PARAMETERS + "/*":
         return "Parameters"
+    if text == "${Blobs.Arn}/threads/*":
+        return "Blobs/threads"
+    if text.endswith(":function:${AWS::StackName}-agent"):
+        return "Agent"
+    if resource == {"Ref": "BedrockModelArns"}:
+        return "BedrockModelArns"
     if logs := re.fullmatch(r"arn:.*:log-group:\$\{(\w+)}:log-stream:\*", text):
         return logs.group(1)
     if isinstance(resource, dict) and "Fn::GetAtt" in resource:
@@ -420,7 +485,7 @@ def metric_of(properties: dict[str, Any], namespace: str) -> tuple[str, str]:
     return str(properties.get(namespace)), str(properties.get("MetricName"))
 
 
-RULES = [functions, closed, only_door, schedules, asynchronous_invocations, table, kept, roles, seal_key, watched, rows_put_aside]
+RULES = [functions, closed, only_door, schedules, asynchronous_invocations, table, kept, blobs, roles, seal_key, watched, rows_put_aside]
 
 
 def code_folders(source: Template, root: Path) -> Iterator[str]:
