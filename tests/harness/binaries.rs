@@ -11,7 +11,8 @@ use tokio::sync::OnceCell;
 type Programs = BTreeMap<String, PathBuf>;
 
 /// Each function's program has its package's name.
-const FUNCTIONS: [&str; 6] = ["-p", "pudu-gateway", "-p", "pudu-task-poller", "-p", "pudu-notifier"];
+const FUNCTIONS: [&str; 8] =
+    ["-p", "pudu-gateway", "-p", "pudu-task-poller", "-p", "pudu-notifier", "-p", "pudu-agent-function"];
 /// Without a package, as `cargo run` builds it: another choice of packages would build everything below it once more.
 const MACHINE: [&str; 2] = ["--bin", "pudu"];
 

@@ -56,6 +56,7 @@ impl Backend for DynamoBackend {
             tasks: table.clone(),
             notes: table.clone(),
             threads: table.clone(),
+            runs: table.clone(),
             due: table.clone(),
             beacons: table.clone(),
             audit: table.clone(),

@@ -15,7 +15,7 @@ use pudu_domain::Policy;
 use pudu_mcp::{CoreTasks, McpTasks};
 use pudu_testkit::gate::Gated;
 use pudu_testkit::server::FakeClient;
-use pudu_testkit::{FakeServer, FakeTable, FixedKeys, Gate, SeededRandom, VirtualClock};
+use pudu_testkit::{FakeBlobs, FakeServer, FakeTable, FixedKeys, Gate, SeededRandom, VirtualClock};
 
 /// The wiring of one process. It does not linger, so that a tick ends when nothing is due.
 pub fn wired(clock: VirtualClock, table: &FakeTable, server: &FakeServer, gate: &Gate) -> Wiring {
@@ -101,6 +101,8 @@ fn ports(
         tasks: store.clone(),
         notes: store.clone(),
         threads: store.clone(),
+        runs: store.clone(),
+        blobs: Arc::new(FakeBlobs::default()),
         due: store.clone(),
         beacons: store.clone(),
         audit: store.clone(),

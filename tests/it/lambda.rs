@@ -1,4 +1,4 @@
-//! The three binaries as the platform runs them: each a process with an environment, a Runtime API, and a table behind HTTP.
+//! The binaries as the platform runs them: each a process with an environment, a Runtime API, and a table behind HTTP.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,6 +18,7 @@ const TABLE: &str = "pudu-lambda";
 const GATEWAY: &str = "pudu-gateway";
 const POLLER: &str = "pudu-task-poller";
 const NOTIFIER: &str = "pudu-notifier";
+const AGENT: &str = "pudu-agent-function";
 const PREFIX: &str = "/pudu/test";
 
 /// The template's longest time limit.
@@ -55,7 +56,8 @@ impl Cloud {
     /// any private network.
     fn table_and_key(&self) -> Vec<(&'static str, String)> {
         let open = (settings::EGRESS_ALLOW, "127.0.0.0/8".to_owned());
-        [self.table(), vec![self.key(), open]].concat()
+        let bucket = (settings::BLOB_BUCKET, "nobody-needs-it".to_owned());
+        [self.table(), vec![self.key(), open, bucket]].concat()
     }
 
     async fn start(&self, package: &str, environment: Vec<(&'static str, String)>) -> Function {
@@ -270,7 +272,7 @@ async fn bad_input_is_the_same_behind_a_function_url() {
 async fn a_setting_that_is_missing_or_wrong_ends_the_process_with_its_name() {
     let cloud = Cloud::new().await;
     let without_table = cloud.endpoint.environment().to_vec();
-    for package in [GATEWAY, POLLER, NOTIFIER] {
+    for package in [GATEWAY, POLLER, NOTIFIER, AGENT] {
         let mut function = cloud.start(package, without_table.clone()).await;
         let status = function.ended(Duration::from_secs(30)).await;
         assert!(
@@ -289,7 +291,7 @@ async fn a_setting_that_is_missing_or_wrong_ends_the_process_with_its_name() {
         let status = function.ended(Duration::from_secs(30)).await;
         assert!(!status.success() && function.log().contains(name), "{name}: {}", function.log());
     }
-    for package in [GATEWAY, POLLER] {
+    for package in [GATEWAY, POLLER, AGENT] {
         let mut function = cloud.start(package, cloud.table()).await;
         let status = function.ended(Duration::from_secs(30)).await;
         assert!(

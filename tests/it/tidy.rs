@@ -2,7 +2,7 @@
 //!
 //! - AI-1: `domain` and `config` depend on no other crate of ours.
 //! - AI-2: `app` depends on no crate of ours but `domain` and `config`.
-//! - AI-3: No adapter (`dynamo`, `mcp`, `models`, `lambda`) depends on another adapter, on a function or on a composition.
+//! - AI-3: No adapter (`dynamo`, `mcp`, `agent`, `models`, `lambda`) depends on another adapter, on a function or on a composition.
 //! - AI-4: No function depends on another function, and nothing that is deployed depends on one.
 //! - AI-5: Nothing that is deployed depends on `testkit`, and no crate has a cargo feature behind which a fake could hide.
 //! - AI-6: The pure crates have no runtime, no network, no SDK and no logging in their manifests.

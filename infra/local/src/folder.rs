@@ -66,11 +66,6 @@ impl DataFolder {
         self.path.join("seal.key")
     }
 
-    /// What is too large for the table.
-    pub fn blobs(&self) -> PathBuf {
-        self.path.join("blobs")
-    }
-
     /// The example server's reports.
     pub fn example(&self) -> PathBuf {
         self.path.join("example.jsonl")

@@ -8,6 +8,7 @@ use std::time::Duration;
 use anyhow::Context;
 use aws_sdk_dynamodb::Client as Dynamo;
 use axum::Router;
+use pudu_agent_function::Agent;
 use pudu_app::configs::{Configs, TableSource};
 use pudu_app::limits::Limits;
 use pudu_app::ports::{Background, Clock, ConfigSource, Random, Vault};
@@ -26,6 +27,7 @@ use pudu_lambda::settings::Admission;
 use pudu_notifier::Notifier;
 use pudu_task_poller::TaskPoller;
 
+use crate::blobs::BlobFolder;
 use crate::config_file::FileSource;
 use crate::front::Front;
 use crate::mailbox::{LocalWaker, Mailbox};
@@ -36,6 +38,9 @@ use crate::workers::TICK;
 
 /// The user of whoever holds this machine.
 pub const USER: &str = "local:default";
+
+/// The folder of blobs, in the data folder.
+const BLOBS: &str = "blobs";
 
 /// How long a claim is held on one machine: what a killed process was at work on is taken up again after that.
 pub const LEASE: Duration = Duration::from_secs(30);
@@ -49,6 +54,8 @@ pub struct Plan {
     pub table: String,
     /// The file with the sealing key; made when it is first needed.
     pub seal_key: PathBuf,
+    /// The folder of what is too large for the table.
+    pub blobs: PathBuf,
     /// The file with the config; without one it is in the table.
     pub config_file: Option<PathBuf>,
     /// A key that opens this process and no other: for whoever can read the data folder's run file.
@@ -94,11 +101,12 @@ pub struct House {
 }
 
 impl Plan {
-    /// A plan with the machine's clock, random numbers and environment, and what is usual on one machine.
+    /// A plan with the machine's clock, random numbers and environment, and what is usual on one machine: blobs are beside the key.
     pub fn new(dynamo: Dynamo, table: String, seal_key: PathBuf) -> Self {
         Self {
             dynamo,
             table,
+            blobs: seal_key.with_file_name(BLOBS),
             seal_key,
             config_file: None,
             key: new_api_key(&OsRandom),
@@ -152,6 +160,7 @@ impl House {
         let waker = LocalWaker::default();
         let base = Base {
             table: Arc::clone(&table),
+            blobs: Arc::new(BlobFolder::new(plan.blobs.clone())),
             config: file.map(|file| -> Arc<dyn ConfigSource> { Arc::new(file) }),
             keys: keys.clone(),
             secrets: Arc::clone(&plan.secrets),
@@ -229,6 +238,12 @@ impl House {
     pub fn notifier(&self, worker: &str) -> Notifier {
         let notifier = worker::Notifier { worker: worker.to_owned(), ..self.wiring.notifier() };
         Notifier::new(self.wiring.drain(), notifier)
+    }
+
+    /// The agent, claiming under the name `worker`.
+    pub fn agent(&self, worker: &str) -> Agent {
+        let runner = pudu_compose::runner(&self.wiring, Arc::clone(&self.table), worker);
+        Agent::new(self.wiring.drain(), Arc::new(runner))
     }
 
     /// What `function` is to be invoked for.

@@ -114,6 +114,17 @@ impl Machine {
         });
     }
 
+    /// Runs the agent.
+    pub fn act(&mut self) {
+        let (house, stop) = (Arc::clone(&self.house), self.stop.clone());
+        let agent = house.agent("agent");
+        self.parts.spawn(async move {
+            let mailbox = house.mailbox(Background::Agent);
+            workers::act(agent, mailbox, house.clock().as_ref(), house.random().as_ref(), stop).await;
+            "the agent"
+        });
+    }
+
     /// Removes expired rows of the embedded engine.
     pub fn sweep(&mut self, engine: Engine) {
         let (house, stop) = (Arc::clone(&self.house), self.stop.clone());

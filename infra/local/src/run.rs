@@ -127,6 +127,7 @@ async fn start(args: &RunArgs) -> anyhow::Result<Started> {
     let url = machine.example(example, example_listener)?;
     machine.poll();
     machine.notify();
+    machine.act();
     if let Some(engine) = &store.engine {
         machine.sweep(engine.clone());
     }

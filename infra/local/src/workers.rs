@@ -4,14 +4,17 @@
 //! A loop stops at once when its token is cancelled, in the middle of whatever it does: leases protect what was begun,
 //! exactly as when a function is killed.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp as Moment;
 use lambda_runtime::{Context, LambdaEvent};
+use pudu_agent_function::Agent;
 use pudu_app::ports::{Clock, Random};
 use pudu_notifier::Notifier;
 use pudu_task_poller::TaskPoller;
 use serde_json::{Value, json};
+use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use crate::engine::Engine;
@@ -58,6 +61,44 @@ pub async fn notify(
         loop {
             notifier.handle(event).await;
             event = next("notifier", mailbox, clock, random).await;
+        }
+    };
+    let _: Option<()> = stop.run_until_cancelled(invocations).await;
+}
+
+/// Invocations of the agent at a time, as an account's concurrency would bound them. What comes beyond waits in the mailbox, or
+/// for a tick.
+const AGENTS: usize = 64;
+
+/// Invokes the agent by its ticks and its mailbox until `stop`: each wake-up is an invocation of its own, beside all others, since one
+/// lasts as long as its run; ticks come one after the other.
+pub async fn act(
+    agent: Agent,
+    mailbox: &Mailbox,
+    clock: &dyn Clock,
+    random: &dyn Random,
+    stop: CancellationToken,
+) {
+    let agent = Arc::new(agent);
+    let (mut woken, mut ticks) = (JoinSet::new(), JoinSet::new());
+    let start = |invocations: &mut JoinSet<()>, event| {
+        let agent = Arc::clone(&agent);
+        invocations.spawn(async move {
+            agent.handle(event).await;
+        });
+    };
+    let invocations = async {
+        start(&mut ticks, tick("agent", clock, random));
+        loop {
+            tokio::select! {
+                biased;
+                Some(_) = woken.join_next() => {}
+                Some(_) = ticks.join_next() => {}
+                event = mailbox.next(), if woken.len() < AGENTS => {
+                    start(&mut woken, invocation("agent", event, clock, random));
+                }
+                () = clock.sleep(TICK), if ticks.is_empty() => start(&mut ticks, tick("agent", clock, random)),
+            }
         }
     };
     let _: Option<()> = stop.run_until_cancelled(invocations).await;

@@ -65,7 +65,21 @@ impl Wakeups {
         }
     }
 
+    async fn each(&self, function: Background, items: &[Wake]) -> Result<(), WakeError> {
+        let Some(waker) = &self.waker else { return Ok(()) };
+        let soon = self.clock.now() + self.limits.linger;
+        for item in items.iter().filter(|item| item.due_at <= soon) {
+            waker.wake(function, std::slice::from_ref(item)).await?;
+        }
+        Ok(())
+    }
+
     async fn call(&self, function: Background, items: &[Wake], invoke: bool) -> Result<(), WakeError> {
+        // A run is worked on for minutes and wants its invocation's memory and time for itself; and whoever asked for it waits,
+        // so it is not left to the next look of somebody who is awake.
+        if function == Background::Agent {
+            return self.each(function, items).await;
+        }
         match self.beacons.knock(function).await {
             Ok(true) => return Ok(()),
             Ok(false) => {}

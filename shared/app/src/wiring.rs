@@ -20,7 +20,7 @@ use crate::ports::{
     Random, RunLauncher, RunStore, SealKeys, TaskStore, ThreadStore, TokenVerifier, Vault, Waker,
 };
 use crate::rates::Rates;
-use crate::runs::{Checkpoints, Runs};
+use crate::runs::{Checkpoints, Launcher, Runs};
 use crate::settle::Settle;
 use crate::tasks::Tasks;
 use crate::threads::Threads;
@@ -37,6 +37,10 @@ pub struct Ports {
     pub notes: Arc<dyn NoteStore>,
     /// Threads.
     pub threads: Arc<dyn ThreadStore>,
+    /// Runs of agents.
+    pub runs: Arc<dyn RunStore>,
+    /// What is too large for a row.
+    pub blobs: Arc<dyn Blobs>,
     /// What is due.
     pub due: Arc<dyn DueIndex>,
     /// Who is awake.
@@ -59,7 +63,7 @@ pub struct Ports {
     pub mcp: Known,
     /// How tasks are spoken about.
     pub drivers: Drivers,
-    /// Who runs agents, if anybody does.
+    /// Who runs agents instead of this house: for tests of what is told by runs.
     pub launcher: Option<Arc<dyn RunLauncher>>,
     /// The time.
     pub clock: Arc<dyn Clock>,
@@ -147,11 +151,30 @@ impl Wiring {
             worker: self.worker.clone(),
             threads: Arc::clone(&self.ports.threads),
             notes: Arc::clone(&self.ports.notes),
+            blobs: Arc::clone(&self.ports.blobs),
             settle: self.settle(),
             client: Arc::new(self.ports.mcp.clone()),
             random: Arc::clone(&self.ports.random),
             limits: self.limits.clone(),
         }
+    }
+
+    /// Begins runs of agents, ends and shows them.
+    pub fn runs(&self) -> Runs {
+        let (store, blobs) = (Arc::clone(&self.ports.runs), Some(Arc::clone(&self.ports.blobs)));
+        Runs {
+            checkpoints: Checkpoints { store: Arc::clone(&store), blobs },
+            store,
+            keys: Arc::clone(&self.ports.keys),
+            clock: Arc::clone(&self.ports.clock),
+            random: Arc::clone(&self.ports.random),
+            wakeups: self.wakeups(),
+            policy: self.policy.clone(),
+        }
+    }
+
+    fn launcher(&self) -> Arc<dyn RunLauncher> {
+        self.ports.launcher.clone().unwrap_or_else(|| Arc::new(Launcher::new(self.runs())))
     }
 
     /// Calls tools.
@@ -200,7 +223,7 @@ impl Wiring {
             notes: Arc::clone(&self.ports.notes),
             tasks: Arc::clone(&self.ports.tasks),
             threads: Arc::clone(&self.ports.threads),
-            launcher: self.ports.launcher.clone(),
+            launcher: Some(self.launcher()),
             clock: Arc::clone(&self.ports.clock),
             random: Arc::clone(&self.ports.random),
             policy: self.policy.clone(),
@@ -234,19 +257,6 @@ impl Wiring {
     /// How often each user may call.
     pub fn rates(&self, rate: Option<Rate>, buckets: Arc<dyn Allowances>) -> Rates {
         rate.map_or(Rates::off(), |rate| Rates::new(rate, buckets, Arc::clone(&self.ports.clock)))
-    }
-
-    /// Runs of agents, over their rows and what is too large for them.
-    pub fn runs(&self, store: Arc<dyn RunStore>, blobs: Option<Arc<dyn Blobs>>) -> Runs {
-        Runs {
-            checkpoints: Checkpoints { store: Arc::clone(&store), blobs },
-            store,
-            keys: Arc::clone(&self.ports.keys),
-            clock: Arc::clone(&self.ports.clock),
-            random: Arc::clone(&self.ports.random),
-            wakeups: self.wakeups(),
-            policy: self.policy.clone(),
-        }
     }
 
     /// What waits for an operator.

@@ -8,7 +8,7 @@ use pudu_app::drivers::Drivers;
 use pudu_app::known::Known;
 use pudu_app::oidc::Rules;
 use pudu_app::ports::{
-    Clock, ConfigSource, McpClient, Random, SealKeys, TaskDriver, TokenPorts, TokenVerifier, Vault, Waker,
+    Blobs, Clock, ConfigSource, McpClient, Random, SealKeys, TaskDriver, TokenPorts, TokenVerifier, Vault, Waker,
 };
 use pudu_app::wiring::Ports;
 use pudu_config::Secrets;
@@ -22,6 +22,8 @@ use pudu_mcp::{
 pub struct Base {
     /// The table, behind every store port.
     pub table: Arc<Table>,
+    /// What is too large for the table.
+    pub blobs: Arc<dyn Blobs>,
     /// Where the config is, when it is not in the table.
     pub config: Option<Arc<dyn ConfigSource>>,
     /// The sealing key.
@@ -44,7 +46,7 @@ pub struct Base {
 
 /// The ports over `base`. Opens no connection and reads no row. Fails when the process cannot make HTTP requests.
 pub fn ports(base: Base) -> Result<Ports, BuildError> {
-    let Base { table, config, keys, secrets, egress, waker, tokens: rules, stdio, clock, random } = base;
+    let Base { table, blobs, config, keys, secrets, egress, waker, tokens: rules, stdio, clock, random } = base;
     let view: Arc<dyn Secrets> = secrets.clone();
     let changes = ListChanges::default();
     let interceptors = Interceptors::shipped(Arc::clone(&random));
@@ -76,6 +78,8 @@ pub fn ports(base: Base) -> Result<Ports, BuildError> {
         tasks: table.clone(),
         notes: table.clone(),
         threads: table.clone(),
+        runs: table.clone(),
+        blobs,
         due: table.clone(),
         beacons: table.clone(),
         audit: table.clone(),
@@ -87,7 +91,6 @@ pub fn ports(base: Base) -> Result<Ports, BuildError> {
         secrets,
         drivers: Drivers::new(drivers),
         mcp,
-        // Hosted agents are not there yet.
         launcher: None,
         clock,
         random,

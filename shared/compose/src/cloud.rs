@@ -7,6 +7,7 @@ use pudu_app::limits::Limits;
 use pudu_app::ports::Waker;
 use pudu_app::wiring::Wiring;
 use pudu_dynamo::Table;
+use pudu_lambda::blobs::Bucket;
 use pudu_lambda::clock::SystemClock;
 use pudu_lambda::env::{Process, Source};
 use pudu_lambda::random::OsRandom;
@@ -20,6 +21,9 @@ use crate::base::{Base, ports};
 /// Between two ticks of the schedule in the template. A poller that ended with something due before the next one would leave it
 /// until then: tasks that are asked every half minute would be asked every minute.
 pub const TICK: Duration = Duration::from_mins(1);
+
+/// The agent's name as a worker.
+pub const AGENT: &str = "agent";
 
 /// One function's use cases.
 pub struct Cloud {
@@ -52,13 +56,25 @@ pub async fn cloud(settings: &Settings, worker: &str) -> Result<Cloud, ComposeEr
     // The only folder of a function that can be written. The gateway and the poller are two functions.
     let stdio = settings.stdio.then(|| Launcher::new("/tmp/pudu", |name| Process.get(name), false));
     let waker = LambdaWaker::from_settings(settings, &aws).map(|waker| -> Arc<dyn Waker> { Arc::new(waker) });
-    let table_too = table.clone();
-    let tokens = settings.admission.tokens.clone();
-    let base =
-        Base { table: table_too, config: None, keys, secrets, egress, waker, tokens, stdio, clock, random };
+    let blobs = Arc::new(Bucket::from_settings(settings, &aws)?);
+    let base = Base {
+        table: table.clone(),
+        blobs,
+        config: None,
+        keys,
+        secrets,
+        egress,
+        waker,
+        tokens: settings.admission.tokens.clone(),
+        stdio,
+        clock,
+        random,
+    };
     settings.numbers.warn();
     let Numbers { policy, limits, .. } = settings.numbers.clone();
-    let limits = Limits { linger: TICK, schedule: TICK, ..limits };
+    // A task's next poll is waited for, a run's next turn is not: whoever makes it due invokes the agent.
+    let linger = if worker == AGENT { limits.linger } else { TICK };
+    let limits = Limits { linger, schedule: TICK, ..limits };
     let wiring = Wiring::new(ports(base)?, policy, limits, worker.to_owned());
     let wiring = wiring.with_launch_policy(settings.launch.clone());
     Ok(Cloud { table, wiring })

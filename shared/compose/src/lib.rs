@@ -7,8 +7,10 @@
 mod base;
 mod cloud;
 mod models;
+mod runner;
 
 pub use base::{Base, ports};
-pub use cloud::{Cloud, ComposeError, TICK, cloud};
+pub use cloud::{AGENT, Cloud, ComposeError, TICK, cloud};
 pub use models::models;
 pub use pudu_mcp::{Egress, Launcher};
+pub use runner::runner;

@@ -22,6 +22,7 @@ pub use backend::{Backend, FakeBackend, Seen, Stores};
 pub use drift::Drift;
 pub use invariants::{PROMISES, Violation};
 
+use crate::blobs::FakeBlobs;
 use crate::clock::VirtualClock;
 use crate::random::SeededRandom;
 use crate::server::{FakeServer, Plan};
@@ -98,6 +99,7 @@ pub(crate) struct World<B> {
     pub(crate) ops: ops::Ops,
     pub(crate) weather: script::Weather,
     pub(crate) wakes: wakes::Wakes,
+    pub(crate) blobs: FakeBlobs,
 }
 
 /// Runs one seed in a runtime of its own, on this thread, in virtual time.
@@ -151,7 +153,8 @@ impl<B: Backend> World<B> {
         let threads = ["a", "b"].map(crate::fixture::thread).to_vec();
         let (ops, weather) = (ops::Ops::default(), script::Weather::rough(clock));
         let wakes = wakes::Wakes::new();
-        Self { settings, clock, server, backend, trace, threads, ops, weather, wakes }
+        let blobs = FakeBlobs::default();
+        Self { settings, clock, server, backend, trace, threads, ops, weather, wakes, blobs }
     }
 
     /// The rough time, then the calm one, until nothing is left to do.

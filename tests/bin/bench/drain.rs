@@ -27,7 +27,7 @@ use pudu_domain::{
 use pudu_dynamo::Table;
 use pudu_lambda::clock::SystemClock;
 use pudu_lambda::random::OsRandom;
-use pudu_testkit::FixedKeys;
+use pudu_testkit::{FakeBlobs, FixedKeys};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
@@ -108,6 +108,7 @@ impl Bench {
         serving.spawn(async move { server.serve(listener, std::future::pending()).await });
         let ports = ports(Base {
             table: Arc::clone(&table),
+            blobs: Arc::new(FakeBlobs::default()),
             config: None,
             keys: Arc::new(FixedKeys),
             secrets: Arc::new(NoSecrets),

@@ -16,7 +16,7 @@ use pudu_config::NoSecrets;
 use pudu_domain::task::{Command, Intent, intend};
 use pudu_domain::{Lane, Policy, Snapshot, Status, Task, TaskKey, Timestamp};
 use pudu_lambda::random::OsRandom;
-use pudu_testkit::{FixedKeys, fixture};
+use pudu_testkit::{FakeBlobs, FixedKeys, fixture};
 
 use crate::still::Still;
 
@@ -38,6 +38,7 @@ impl Life {
     pub(crate) fn wiring(&self, still: Still, limits: Limits) -> anyhow::Result<Wiring> {
         let base = Base {
             table: self.metered.cold(),
+            blobs: Arc::new(FakeBlobs::default()),
             config: None,
             keys: Arc::new(FixedKeys),
             secrets: Arc::new(NoSecrets),

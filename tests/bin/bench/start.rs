@@ -13,7 +13,7 @@ use tokio::process::{Child, Command as AsyncCommand};
 
 use crate::row::Row;
 
-const FUNCTIONS: [&str; 3] = ["pudu-gateway", "pudu-task-poller", "pudu-notifier"];
+const FUNCTIONS: [&str; 4] = ["pudu-gateway", "pudu-task-poller", "pudu-notifier", "pudu-agent-function"];
 /// Starts measured per function; the first ones warm the disk cache and do not count.
 const STARTS: usize = 25;
 const WARM_UP: usize = 5;
@@ -80,6 +80,7 @@ async fn start(binary: &Path, folder: &Path) -> anyhow::Result<(Duration, f64)> 
         .env("AWS_SECRET_ACCESS_KEY", "bench")
         .env("PUDU_TABLE", "pudu")
         .env("PUDU_SEAL_KEY_FILE", folder.join("seal.key"))
+        .env("PUDU_BLOB_BUCKET", "bench")
         .stderr(Stdio::null())
         .kill_on_drop(true)
         .spawn()?;

@@ -8,8 +8,8 @@ use super::{none, root};
 
 /// The crates that do no I/O and know no time.
 const PURE: [&str; 2] = ["pudu-domain", "pudu-config"];
-const ADAPTERS: [&str; 4] = ["pudu-dynamo", "pudu-mcp", "pudu-models", "pudu-lambda"];
-const FUNCTIONS: [&str; 3] = ["pudu-gateway", "pudu-task-poller", "pudu-notifier"];
+const ADAPTERS: [&str; 5] = ["pudu-dynamo", "pudu-mcp", "pudu-agent", "pudu-models", "pudu-lambda"];
+const FUNCTIONS: [&str; 4] = ["pudu-gateway", "pudu-task-poller", "pudu-notifier", "pudu-agent-function"];
 /// What puts adapters together for the functions and for one machine.
 const COMPOSE: &str = "pudu-compose";
 /// The composition of everything on one machine.
@@ -105,6 +105,12 @@ fn ai_4_functions_are_composed_by_nobody_but_one_machine_and_tests() {
     none(&beyond(&FUNCTIONS, &below));
     let composed = [&below[..], &FUNCTIONS].concat();
     none(&beyond(&[LOCAL], &composed));
+}
+
+/// The notifier starts runs and does none of their steps: what calls models and servers would make it larger and slower to start.
+#[test]
+fn the_notifier_is_built_of_the_table_alone() {
+    none(&beyond(&["pudu-notifier"], &["pudu-domain", "pudu-config", "pudu-app", "pudu-dynamo", "pudu-lambda"]));
 }
 
 #[test]

@@ -56,9 +56,9 @@ fn ai_12_template_and_settings_know_the_same_variables() {
         .collect();
     assert!(set.contains(settings::TABLE), "{set:?}");
     let read: BTreeSet<&str> = settings::NAMES.into_iter().collect();
-    // A key file is for one machine and for tests; the cloud has KMS. The agent is no function of the template yet.
-    let left_out = [settings::SEAL_KEY_FILE, settings::AGENT_FUNCTION];
-    let wanted: BTreeSet<&str> = read.iter().copied().filter(|name| !left_out.contains(name)).collect();
+    // A key file is for one machine and for tests; the cloud has KMS.
+    let wanted: BTreeSet<&str> =
+        read.iter().copied().filter(|name| *name != settings::SEAL_KEY_FILE).collect();
     assert_eq!(set, wanted);
 
     let quoted = |text: &str| -> Vec<String> {

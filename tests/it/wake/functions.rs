@@ -23,6 +23,8 @@ async fn start(folder: &TempDir, table: &Endpoint, service: &Invocations, packag
         (settings::POLL_INTERVAL_SECONDS, "1".to_owned()),
         (settings::POLLER_FUNCTION, "the-poller".to_owned()),
         (settings::NOTIFIER_FUNCTION, "the-notifier".to_owned()),
+        (settings::AGENT_FUNCTION, "the-agent".to_owned()),
+        (settings::BLOB_BUCKET, "nobody-needs-it".to_owned()),
         ("AWS_ENDPOINT_URL_LAMBDA", service.url()),
     ]);
     Start { package, environment, folder: folder.path() }.run().await

@@ -75,6 +75,7 @@ impl Stage {
         let listener = listen_anywhere().await?;
         let example_url = machine.example(example.clone(), listener)?;
         machine.notify();
+        machine.act();
         if !args.crash {
             machine.poll();
         }

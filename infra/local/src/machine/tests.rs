@@ -30,6 +30,7 @@ async fn a_caller_that_never_finishes_does_not_hold_up_the_end() {
     let mut machine = Machine::start(Arc::new(house), listen_anywhere().await.unwrap()).unwrap();
     machine.poll();
     machine.notify();
+    machine.act();
     let mut caller = TcpStream::connect(machine.gateway).await.unwrap();
     caller
         .write_all(

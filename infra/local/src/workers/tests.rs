@@ -9,7 +9,7 @@ use pudu_domain::Timestamp;
 use pudu_lambda::random::OsRandom;
 use tokio_util::sync::CancellationToken;
 
-use super::{notify, poll, sweep, tick};
+use super::{act, notify, poll, sweep, tick};
 use crate::engine::Engine;
 use crate::house::House;
 use crate::house::testing::plan;
@@ -59,6 +59,7 @@ async fn loops_stop_while_they_wait() {
     tokio::join!(
         poll(house.poller("p"), house.mailbox(Background::Poller), &Still, &OsRandom, stop.clone()),
         notify(house.notifier("n"), house.mailbox(Background::Notifier), &Still, &OsRandom, stop.clone()),
+        act(house.agent("a"), house.mailbox(Background::Agent), &Still, &OsRandom, stop.clone()),
         sweep(engine, &Still, stop),
         async move { stopped.cancel() },
     );

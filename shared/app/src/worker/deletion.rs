@@ -16,7 +16,7 @@ use super::drain::Ran;
 use crate::chain::Chain;
 use crate::deadline::Deadline;
 use crate::limits::Limits;
-use crate::ports::{Committed, Erased, McpClient, NoteStore, Random, StoreError, ThreadStore};
+use crate::ports::{Blobs, Committed, Erased, McpClient, NoteStore, Random, StoreError, ThreadStore};
 use crate::settle::Settle;
 
 /// Tasks, and notifications, that are looked at together.
@@ -31,6 +31,8 @@ pub struct Deletion {
     pub threads: Arc<dyn ThreadStore>,
     /// Their notifications.
     pub notes: Arc<dyn NoteStore>,
+    /// What of them is too large for a row.
+    pub blobs: Arc<dyn Blobs>,
     /// Their tasks.
     pub settle: Settle,
     /// What is kept open for threads in this process.
@@ -94,12 +96,23 @@ impl Deletion {
             Looked::Alive => Command::Wait,
             Looked::Cut => Command::GiveBack,
             Looked::Ended => match self.erase(&thread, span).await? {
-                Erased::All => Command::Finish,
+                Erased::All => self.remove_blobs(key).await,
                 Erased::Some => Command::GiveBack,
                 Erased::Lost => return Ok(Ran::Worked),
             },
         };
         self.conclude(&thread, command).await
+    }
+
+    /// The rows that name them are gone, so nobody writes more of them. What fails is done again from here.
+    async fn remove_blobs(&self, key: &ThreadKey) -> Command {
+        match self.blobs.remove_all(key).await {
+            Ok(()) => Command::Finish,
+            Err(error) => {
+                tracing::warn!(thread = %key.thread, error = %Chain(&error), "a deleted thread's blobs are still there; its deletion goes on");
+                Command::Wait
+            }
+        }
     }
 
     async fn conclude(&self, thread: &Thread, command: Command) -> Result<Ran, StoreError> {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use pudu_app::ports::{
     AuditLog, Beacons, CatalogStore, Clock, ConfigStore, DeliveredEvent, DueIndex, KeyStore, NoteStore,
-    TaskStore, ThreadStore,
+    RunStore, TaskStore, ThreadStore,
 };
 use pudu_domain::{Durable, Note, TaskKey, Thread, ThreadKey};
 
@@ -21,6 +21,8 @@ pub struct Stores {
     pub notes: Arc<dyn NoteStore>,
     /// Threads.
     pub threads: Arc<dyn ThreadStore>,
+    /// Runs of agents.
+    pub runs: Arc<dyn RunStore>,
     /// What is due.
     pub due: Arc<dyn DueIndex>,
     /// Who is awake.
@@ -83,6 +85,7 @@ impl Backend for FakeBackend {
             tasks,
             notes,
             threads: store.clone(),
+            runs: store.clone(),
             due: store.clone(),
             beacons: store.clone(),
             audit: store.clone(),

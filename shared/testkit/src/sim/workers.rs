@@ -9,7 +9,7 @@ use pudu_app::deadline::Deadline;
 use pudu_app::drivers::Drivers;
 use pudu_app::known::Known;
 use pudu_app::limits::Limits;
-use pudu_app::ports::{Clock, McpClient, Random, TaskDriver};
+use pudu_app::ports::{Blobs, Clock, McpClient, Random, TaskDriver};
 use pudu_app::wiring::{Ports, Wiring};
 use pudu_app::worker::Work;
 use pudu_config::{Document, NoSecrets};
@@ -68,6 +68,7 @@ impl<B: Backend> World<B> {
         let stores = self.backend.stores(Arc::clone(&clock), gate);
         let keys = Arc::new(FixedKeys);
         let config = TableSource::new(stores.config, keys.clone(), Arc::clone(&clock), Arc::clone(&random));
+        let blobs: Arc<dyn Blobs> = Arc::new(self.blobs.clone());
         let driver: Arc<dyn TaskDriver> = Arc::new(self.server.driver());
         let client: Arc<dyn McpClient> = Arc::new(self.server.client());
         let client = Arc::new(Gated::new(client, gate.clone()));
@@ -76,6 +77,8 @@ impl<B: Backend> World<B> {
             tasks: stores.tasks,
             notes: stores.notes,
             threads: stores.threads,
+            runs: stores.runs,
+            blobs: Arc::new(Gated::new(blobs, gate.clone())),
             due: stores.due,
             beacons: stores.beacons,
             audit: stores.audit,
