@@ -37,7 +37,8 @@ impl ObjectStore {
     /// A service with one empty bucket.
     pub async fn start() -> Self {
         let shelf = Arc::new(Mutex::new(Shelf::default()));
-        let router = Router::new().fallback(handle).layer(DefaultBodyLimit::disable()).with_state(shelf.clone());
+        let router =
+            Router::new().fallback(handle).layer(DefaultBodyLimit::disable()).with_state(shelf.clone());
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let mut serving = JoinSet::new();
@@ -85,9 +86,10 @@ async fn handle(State(shelf): State<Arc<Mutex<Shelf>>>, method: Method, uri: Uri
         return refused(StatusCode::NOT_FOUND, "NoSuchBucket");
     };
     let key = key.trim_start_matches('/');
-    let query: Vec<(String, String)> = url::form_urlencoded::parse(uri.query().unwrap_or_default().as_bytes())
-        .map(|(name, value)| (name.into_owned(), value.into_owned()))
-        .collect();
+    let query: Vec<(String, String)> =
+        url::form_urlencoded::parse(uri.query().unwrap_or_default().as_bytes())
+            .map(|(name, value)| (name.into_owned(), value.into_owned()))
+            .collect();
     match method.as_str() {
         "PUT" if !key.is_empty() => {
             shelf.objects.insert(key.to_owned(), body.to_vec());

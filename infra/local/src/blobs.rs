@@ -102,10 +102,8 @@ mod tests {
     async fn only_their_owner_reads_blobs_and_nothing_is_left_beside_them() {
         let folder = tempfile::tempdir().unwrap();
         let blobs = BlobFolder::new(folder.path().join("blobs"));
-        let thread = ThreadKey {
-            user: UserId::parse("local:../..").unwrap(),
-            thread: ThreadId::parse("t").unwrap(),
-        };
+        let thread =
+            ThreadKey { user: UserId::parse("local:../..").unwrap(), thread: ThreadId::parse("t").unwrap() };
         blobs.put(&thread, &"ab".repeat(32), vec![7; 9]).await.unwrap();
         let place = blobs.folder(&thread);
         assert_eq!(place.parent().unwrap(), folder.path().join("blobs"));

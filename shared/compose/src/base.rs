@@ -8,7 +8,8 @@ use pudu_app::drivers::Drivers;
 use pudu_app::known::Known;
 use pudu_app::oidc::Rules;
 use pudu_app::ports::{
-    Blobs, Clock, ConfigSource, McpClient, Random, SealKeys, TaskDriver, TokenPorts, TokenVerifier, Vault, Waker,
+    Blobs, Clock, ConfigSource, McpClient, Random, SealKeys, TaskDriver, TokenPorts, TokenVerifier, Vault,
+    Waker,
 };
 use pudu_app::wiring::Ports;
 use pudu_config::Secrets;
@@ -46,7 +47,8 @@ pub struct Base {
 
 /// The ports over `base`. Opens no connection and reads no row. Fails when the process cannot make HTTP requests.
 pub fn ports(base: Base) -> Result<Ports, BuildError> {
-    let Base { table, blobs, config, keys, secrets, egress, waker, tokens: rules, stdio, clock, random } = base;
+    let Base { table, blobs, config, keys, secrets, egress, waker, tokens: rules, stdio, clock, random } =
+        base;
     let view: Arc<dyn Secrets> = secrets.clone();
     let changes = ListChanges::default();
     let interceptors = Interceptors::shipped(Arc::clone(&random));

@@ -17,12 +17,8 @@ pub fn runner(wiring: &Wiring, table: Arc<Table>, worker: &str) -> Runner {
     let (runs, drain) = (wiring.runs(), wiring.drain());
     let own: Vec<Arc<dyn Tool>> = vec![Arc::new(WriteTodos)];
     let lead: Vec<Arc<dyn Middleware>> = vec![Arc::new(DynamicContext), Arc::new(Todos)];
-    let models = Guarded::new(
-        Arc::new(Clients::new()),
-        table,
-        Arc::clone(&runs.clock),
-        Arc::clone(&runs.random),
-    );
+    let models =
+        Guarded::new(Arc::new(Clients::new()), table, Arc::clone(&runs.clock), Arc::clone(&runs.random));
     Runner::new(Parts {
         worker: worker.to_owned(),
         runs: runs.store,

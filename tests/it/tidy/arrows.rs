@@ -110,7 +110,10 @@ fn ai_4_functions_are_composed_by_nobody_but_one_machine_and_tests() {
 /// The notifier starts runs and does none of their steps: what calls models and servers would make it larger and slower to start.
 #[test]
 fn the_notifier_is_built_of_the_table_alone() {
-    none(&beyond(&["pudu-notifier"], &["pudu-domain", "pudu-config", "pudu-app", "pudu-dynamo", "pudu-lambda"]));
+    none(&beyond(
+        &["pudu-notifier"],
+        &["pudu-domain", "pudu-config", "pudu-app", "pudu-dynamo", "pudu-lambda"],
+    ));
 }
 
 #[test]
