@@ -13,6 +13,7 @@ use aws_config::timeout::TimeoutConfig;
 use aws_sdk_s3::Client;
 use aws_sdk_s3::config::{Builder, RequestChecksumCalculation, ResponseChecksumValidation};
 use aws_sdk_s3::error::{ProvideErrorMetadata, SdkError};
+use aws_sdk_s3::operation::get_object::GetObjectError;
 use aws_sdk_s3::primitives::ByteStream;
 use aws_sdk_s3::types::{Delete, ObjectIdentifier};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
@@ -107,11 +108,7 @@ impl Blobs for Bucket {
         let answer = self.client.get_object().bucket(&self.name).key(key).send().await;
         let object = match answer {
             Ok(object) => object,
-            Err(error)
-                if error
-                    .as_service_error()
-                    .is_some_and(aws_sdk_s3::operation::get_object::GetObjectError::is_no_such_key) =>
-            {
+            Err(error) if error.as_service_error().is_some_and(GetObjectError::is_no_such_key) => {
                 return Ok(None);
             }
             Err(error) => return Err(failed("reading a blob", error)),
