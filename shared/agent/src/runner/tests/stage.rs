@@ -133,6 +133,8 @@ impl Stage {
             tasks: store.clone(),
             notes: store.clone(),
             threads: store.clone(),
+            runs: store.clone(),
+            blobs: Arc::new(self.blobs.clone()),
             due: store.clone(),
             beacons: store.clone(),
             audit: store.clone(),
