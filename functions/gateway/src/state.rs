@@ -47,8 +47,8 @@ pub struct Gateway {
     pub tasks: Tasks,
     /// Whether they are still there.
     pub threads: Threads,
-    /// Runs of agents, where agents run.
-    pub runs: Option<Runs>,
+    /// Runs of agents.
+    pub runs: Runs,
     /// Their notifications.
     pub notes: Arc<dyn NoteStore>,
     /// What waits for an operator.
@@ -89,7 +89,7 @@ impl Gateway {
             tools,
             tasks: wiring.tasks(),
             threads: wiring.threads(),
-            runs: None,
+            runs: wiring.runs(),
             dead_letters: wiring.dead_letters(),
             notes,
             events,
@@ -97,12 +97,6 @@ impl Gateway {
             patience: Patience::default(),
             streams: Streams::default(),
         }
-    }
-
-    /// The same, where agents run.
-    #[must_use]
-    pub fn with_runs(self, runs: Runs) -> Self {
-        Self { runs: Some(runs), ..self }
     }
 
     /// The same, whose callers are held to what the settings say.

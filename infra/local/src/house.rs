@@ -242,7 +242,7 @@ impl House {
 
     /// The agent, claiming under the name `worker`.
     pub fn agent(&self, worker: &str) -> Agent {
-        let runner = pudu_compose::runner(&self.wiring, worker);
+        let runner = pudu_compose::runner(&self.wiring, Arc::clone(&self.table), worker);
         Agent::new(self.wiring.drain(), Arc::new(runner))
     }
 

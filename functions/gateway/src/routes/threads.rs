@@ -228,9 +228,8 @@ pub(super) async fn delete(
     AnyThread(thread): AnyThread,
 ) -> Result<(StatusCode, Json<Deleting>), Failure> {
     let key = ThreadKey { user: who.user.clone(), thread };
-    if let Some(runs) = &gateway.runs
-        && runs.conversation(&key).await?.is_some_and(|conversation| conversation.active.is_some())
-    {
+    let conversation = gateway.runs.conversation(&key).await?;
+    if conversation.is_some_and(|conversation| conversation.active.is_some()) {
         let detail = "the thread already has an active run; cancel it, or wait until it has ended";
         return Err(Failure::new(StatusCode::CONFLICT, detail));
     }
