@@ -166,6 +166,14 @@ fn reachable(address: SocketAddr) -> SocketAddr {
     SocketAddr::new(ip, address.port())
 }
 
+/// Who answers for agents.
+fn model(current: &Current) -> String {
+    match current.document.models().first() {
+        Some(model) => format!("'{}' of the config", model.name),
+        None => "none is configured: a built-in script answers for agents, and says so each time".to_owned(),
+    }
+}
+
 /// What a start prints.
 fn greeting(
     args: &RunArgs,
@@ -195,6 +203,7 @@ fn greeting(
         format!("  table           {table}"),
         format!("  config          {config}"),
         format!("  callers         {callers}"),
+        format!("  model           {}", model(current)),
     ];
     if let Some(note) = seed::moved(current, example) {
         // In the place of the line that submits: it would only find that the server cannot be reached.
@@ -211,6 +220,10 @@ fn greeting(
     }
     lines.push("See what its thread was told:".to_owned());
     lines.push(format!("  curl -s{shown} http://{gateway}/api/threads/{THREAD}/events"));
+    lines.push("Talk with the thread's agent, and watch it work:".to_owned());
+    lines.push(format!(
+        "  curl -sN{shown} -H 'Content-Type: application/json' -d '{{\"input\":{{\"messages\":[{{\"role\":\"user\",\"content\":\"Which tools have you?\"}}]}},\"stream_mode\":[\"messages-tuple\",\"custom\"]}}' http://{gateway}/api/threads/{THREAD}/runs/stream"
+    ));
     lines.push("Ctrl-C stops it; the next start goes on with what it left.".to_owned());
     lines
 }

@@ -1,7 +1,7 @@
 //! What names a run, and how one is wanted: `RunCreateRequest` (agent reference 2.3), whose unknown fields are refused.
 
-use std::convert::Infallible;
 use std::collections::BTreeMap;
+use std::convert::Infallible;
 
 use axum::extract::FromRequestParts;
 use http::StatusCode;

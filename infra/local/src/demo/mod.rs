@@ -3,6 +3,7 @@
 //! What is run is what `pudu` runs; only the poll interval is shorter. A step that is not seen ends the demo with an
 //! error that names it.
 
+mod agent;
 mod crash;
 mod stage;
 mod steps;
@@ -46,5 +47,9 @@ pub async fn run(args: DemoArgs) -> anyhow::Result<()> {
 }
 
 async fn tell(stage: &mut Stage, steps: &Steps, crash: bool) -> anyhow::Result<()> {
-    if crash { crash::tell(stage, steps).await } else { story::tell(stage, steps).await }
+    if crash {
+        return crash::tell(stage, steps).await;
+    }
+    story::tell(stage, steps).await?;
+    agent::tell(stage, steps).await
 }

@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use anyhow::{Context, anyhow, bail};
 use http::Method;
-use pudu_app::ports::{Clock, DeliveredEvent, EventLog, TaskStore};
-use pudu_domain::{Task, TaskId, TaskKey, ThreadId, ThreadKey};
+use pudu_app::ports::{Clock, DeliveredEvent, EventLog, RunStore, TaskStore};
+use pudu_domain::run::Outcome;
+use pudu_domain::{Run, RunKey, Task, TaskId, TaskKey, ThreadId, ThreadKey};
 use pudu_lambda::clock::SystemClock;
 use pudu_lambda::random::OsRandom;
 use serde_json::{Value, json};
@@ -26,7 +27,7 @@ pub(super) const SERVER: &str = "demo";
 /// The table's name.
 pub(super) const TABLE: &str = "pudu";
 /// Pause between two looks into the table.
-const LOOK: Duration = Duration::from_millis(20);
+pub(super) const LOOK: Duration = Duration::from_millis(20);
 /// How long the gateway may take to answer.
 const ANSWER: Duration = Duration::from_secs(50);
 
@@ -139,7 +140,8 @@ impl Stage {
 
     /// The task's row.
     pub(super) async fn task(&self, key: &TaskKey) -> anyhow::Result<Task> {
-        self.house.table.load(key).await?.ok_or_else(|| anyhow!("the table has no row of task {}", key.id))
+        let task = TaskStore::load(&*self.house.table, key).await?;
+        task.ok_or_else(|| anyhow!("the table has no row of task {}", key.id))
     }
 
     /// Looks at the task's row again and again, until `enough` finds in it what it wants or says why it never will.
@@ -153,6 +155,24 @@ impl Stage {
                 return Ok(found);
             }
             SystemClock.sleep(LOOK).await;
+        }
+    }
+
+    /// The run's row.
+    pub(super) async fn run(&self, key: &RunKey) -> anyhow::Result<Run> {
+        let run = RunStore::load(&*self.house.table, key).await?;
+        run.ok_or_else(|| anyhow!("the table has no row of run {}", key.id))
+    }
+
+    /// Waits until a run has ended well; any other end is an error.
+    pub(super) async fn watch_run(&self, key: &RunKey) -> anyhow::Result<Run> {
+        loop {
+            let run = self.run(key).await?;
+            match run.end() {
+                None => SystemClock.sleep(LOOK).await,
+                Some(end) if end.outcome == Outcome::Success => return Ok(run),
+                Some(end) => bail!("run {} ended otherwise: {end:?}", key.id),
+            }
         }
     }
 

@@ -47,7 +47,7 @@ async fn the_page_that_introduces_pudu_shows_what_a_start_prints() {
     let readme = std::fs::read_to_string(readme).unwrap();
     let printed = lines("", None).await.join("\n");
     assert!(readme.contains(&printed), "README.md does not show:\n{printed}");
-    assert_eq!(printed.matches("-H \"Authorization: Bearer $(cat '.pudu/admin.key')\"").count(), 2);
+    assert_eq!(printed.matches("-H \"Authorization: Bearer $(cat '.pudu/admin.key')\"").count(), 3);
 }
 
 #[tokio::test]

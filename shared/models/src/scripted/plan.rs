@@ -142,10 +142,19 @@ impl<'a> Scene<'a> {
     }
 }
 
-/// A subagent that read the word would delegate too.
+/// The lines that are for subagents: those that say so, without the word, or the subagent would delegate too. The others are the
+/// agent's own.
 fn undelegated(prompt: &str) -> String {
-    prompt
-        .replace("delegate", "do")
+    let delegated = |line: &&str| {
+        let line = line.to_lowercase();
+        line.contains("delegate") || line.contains("subagent")
+    };
+    let lines: Vec<String> = prompt.lines().filter(delegated).map(plain).collect();
+    lines.join("\n")
+}
+
+fn plain(line: &str) -> String {
+    line.replace("delegate", "do")
         .replace("Delegate", "Do")
         .replace("subagents", "parts")
         .replace("subagent", "part")
