@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
+use pudu_agent::chain;
+use pudu_agent::own_tools::own_tools;
 use pudu_agent::runner::{Parts, Runner};
-use pudu_agent::{chain, own_tools};
 use pudu_app::models::Guarded;
 use pudu_app::ports::Models;
 use pudu_app::wiring::Wiring;

@@ -101,9 +101,9 @@ async fn delegation(stage: &Stage, steps: &Steps, run: &Run) -> anyhow::Result<(
 async fn told(stage: &Stage, asked: &RunKey) -> anyhow::Result<Run> {
     loop {
         let runs = stage.house.table.runs(&stage.thread, 10, None).await?;
-        let tells = runs.into_iter().find(|(run, spec)| {
-            run.key != *asked && spec.metadata.contains_key("mcp_task_notification")
-        });
+        let tells = runs
+            .into_iter()
+            .find(|(run, spec)| run.key != *asked && spec.metadata.contains_key("mcp_task_notification"));
         match tells {
             Some((run, _)) => return stage.watch_run(&run.key).await,
             None => SystemClock.sleep(LOOK).await,
@@ -114,7 +114,8 @@ async fn told(stage: &Stage, asked: &RunKey) -> anyhow::Result<Run> {
 /// The last message of the thread.
 async fn answer(stage: &Stage) -> anyhow::Result<String> {
     let messages = channel(stage, "messages").await?;
-    let last = messages.as_array().and_then(|messages| messages.last()).context("the thread has no message")?;
+    let last =
+        messages.as_array().and_then(|messages| messages.last()).context("the thread has no message")?;
     let text = last.get("content").and_then(Value::as_str).unwrap_or_default();
     if last.get("type").and_then(Value::as_str) != Some("ai") || !text.contains("completed") {
         bail!("the thread's last word does not tell the end of the task: {last}");
