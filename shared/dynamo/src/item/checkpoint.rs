@@ -35,10 +35,7 @@ pub(crate) fn decode(row: &Row) -> Result<Checkpoint, StoreError> {
         number,
         at: reader.time(AT)?,
         source: reader.parsed(SOURCE, super::run::word)?,
-        parent: match reader.has(PARENT) {
-            true => Some(body::decode::<Head>(reader, PARENT)?),
-            false => None,
-        },
+        parent: reader.has(PARENT).then(|| body::decode::<Head>(reader, PARENT)).transpose()?,
         body: body::decode::<Body>(reader, BODY)?,
     })
 }

@@ -137,7 +137,7 @@ pub(in crate::routes) async fn create_anywhere(
     Body(request): Body<RunRequest>,
 ) -> Result<Response, Failure> {
     let thread = super::wait::somewhere(&gateway, &who, &request).await?;
-    create(State(gateway), who, agents, Thread(thread), key, headers, Body(request)).await
+    Box::pin(create(State(gateway), who, agents, Thread(thread), key, headers, Body(request))).await
 }
 
 /// Streams a run from its beginning, or from behind `Last-Event-ID`.
