@@ -11,7 +11,7 @@ use super::stage::{LOOK, SERVER, Stage};
 use super::steps::Steps;
 
 /// Seconds of the work that the agent submits: it goes on when the agent's run is over.
-const DURATION: u32 = 3;
+const DURATION: u32 = 4;
 
 pub(super) async fn tell(stage: &Stage, steps: &Steps) -> anyhow::Result<()> {
     let run = ask(stage, steps).await?;
