@@ -10,6 +10,6 @@ use crate::Agent;
 /// Builds the context from the settings; opens no connection and reads no row.
 pub async fn compose(settings: &Settings) -> Result<Agent, Error> {
     let cloud = pudu_compose::cloud(settings, pudu_compose::AGENT).await?;
-    let runner = pudu_compose::runner(&cloud.wiring, cloud.table, pudu_compose::AGENT);
+    let runner = cloud.runner(pudu_compose::AGENT)?;
     Ok(Agent::new(cloud.wiring.drain(), Arc::new(runner)))
 }

@@ -10,7 +10,7 @@ use crate::streams::Streams;
 
 /// Builds the context from the settings; opens no connection and reads no row.
 pub async fn compose(settings: &Settings) -> Result<Gateway, lambda_http::Error> {
-    let pudu_compose::Cloud { table, wiring } = pudu_compose::cloud(settings, "gateway").await?;
+    let pudu_compose::Cloud { table, wiring, .. } = pudu_compose::cloud(settings, "gateway").await?;
     let callers = Access::Callers(Arc::new(wiring.callers()));
     let streams = match settings.answers {
         Answers::Buffered => Streams::that_end_at_once(),

@@ -11,7 +11,7 @@ use axum::Router;
 use pudu_agent_function::Agent;
 use pudu_app::configs::{Configs, TableSource};
 use pudu_app::limits::Limits;
-use pudu_app::ports::{Background, Clock, ConfigSource, Random, Vault};
+use pudu_app::ports::{Background, Clock, ConfigSource, Models, Random, Vault};
 use pudu_app::wiring::Wiring;
 use pudu_app::worker::{self, Poller};
 use pudu_compose::{Base, Egress, Launcher, ports};
@@ -97,6 +97,7 @@ pub struct House {
     /// The user of whoever holds this machine.
     pub user: UserId,
     waker: LocalWaker,
+    models: Arc<dyn Models>,
     plan: Plan,
 }
 
@@ -182,7 +183,10 @@ impl House {
         } else {
             Arc::clone(&wiring.configs)
         };
-        Ok(Self { table, wiring, stored, user: UserId::parse(USER)?, waker, plan })
+        let (clock, random) = (Arc::clone(&plan.clock), Arc::clone(&plan.random));
+        let models = pudu_compose::models(&Egress::machine(), None, table.clone(), clock, random);
+        let models = models.context("models cannot be called")?;
+        Ok(Self { table, wiring, stored, models, user: UserId::parse(USER)?, waker, plan })
     }
 
     /// Makes the table if it is missing, and waits until it can be used.
@@ -242,7 +246,7 @@ impl House {
 
     /// The agent, claiming under the name `worker`.
     pub fn agent(&self, worker: &str) -> Agent {
-        let runner = pudu_compose::runner(&self.wiring, Arc::clone(&self.table), worker);
+        let runner = pudu_compose::runner(&self.wiring, Arc::clone(&self.models), worker);
         Agent::new(self.wiring.drain(), Arc::new(runner))
     }
 

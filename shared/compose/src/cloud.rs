@@ -3,6 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use aws_credential_types::provider::SharedCredentialsProvider;
+use pudu_agent::runner::Runner;
 use pudu_app::limits::Limits;
 use pudu_app::ports::Waker;
 use pudu_app::wiring::Wiring;
@@ -17,6 +19,8 @@ use pudu_lambda::{aws, parameters, seal_keys};
 use pudu_mcp::{BuildError, Egress, EgressError, Launcher};
 
 use crate::base::{Base, ports};
+use crate::models::models;
+use crate::runner::runner;
 
 /// Between two ticks of the schedule in the template. A poller that ended with something due before the next one would leave it
 /// until then: tasks that are asked every half minute would be asked every minute.
@@ -31,6 +35,20 @@ pub struct Cloud {
     pub table: Arc<Table>,
     /// The use cases.
     pub wiring: Wiring,
+    /// Where models may be called.
+    egress: Egress,
+    /// What signs calls of Amazon Bedrock.
+    role: Option<SharedCredentialsProvider>,
+}
+
+impl Cloud {
+    /// Whoever does the steps of runs, claiming under the name `worker`. Made by the agent alone: it reads the roots of TLS once more.
+    pub fn runner(&self, worker: &str) -> Result<Runner, ComposeError> {
+        let runs = self.wiring.runs();
+        let (egress, role) = (&self.egress, self.role.clone());
+        let models = models(egress, role, self.table.clone(), runs.clock, runs.random)?;
+        Ok(runner(&self.wiring, models, worker))
+    }
 }
 
 /// A function cannot be composed; it does not start.
@@ -63,7 +81,7 @@ pub async fn cloud(settings: &Settings, worker: &str) -> Result<Cloud, ComposeEr
         config: None,
         keys,
         secrets,
-        egress,
+        egress: egress.clone(),
         waker,
         tokens: settings.admission.tokens.clone(),
         stdio,
@@ -77,7 +95,7 @@ pub async fn cloud(settings: &Settings, worker: &str) -> Result<Cloud, ComposeEr
     let limits = Limits { linger, schedule: TICK, ..limits };
     let wiring = Wiring::new(ports(base)?, policy, limits, worker.to_owned());
     let wiring = wiring.with_launch_policy(settings.launch.clone());
-    Ok(Cloud { table, wiring })
+    Ok(Cloud { table, wiring, egress, role: aws.credentials_provider() })
 }
 
 fn egress(settings: &Settings) -> Result<Egress, SettingError> {

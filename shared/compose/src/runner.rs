@@ -5,22 +5,11 @@ use std::sync::Arc;
 use pudu_agent::chain;
 use pudu_agent::own_tools::own_tools;
 use pudu_agent::runner::{Parts, Runner};
-use pudu_app::models::Guarded;
 use pudu_app::ports::Models;
 use pudu_app::wiring::Wiring;
-use pudu_dynamo::Table;
-use pudu_models::Clients;
 
-/// A runner that claims under the name `worker`, over the use cases of its process. `table` has the breakers of models, which all
-/// processes share. Opens no connection.
-pub fn runner(wiring: &Wiring, table: Arc<Table>, worker: &str) -> Runner {
-    let runs = wiring.runs();
-    let models = Guarded::new(Arc::new(Clients::new()), table, runs.clock, runs.random);
-    runner_with(wiring, Arc::new(models), worker)
-}
-
-/// The same with other models, for tests and measurements.
-pub fn runner_with(wiring: &Wiring, models: Arc<dyn Models>, worker: &str) -> Runner {
+/// A runner that claims under the name `worker`, over the use cases of its process. Opens no connection.
+pub fn runner(wiring: &Wiring, models: Arc<dyn Models>, worker: &str) -> Runner {
     let runs = wiring.runs();
     Runner::new(Parts {
         worker: worker.to_owned(),
