@@ -281,7 +281,7 @@ async fn a_key_is_free_again_when_its_time_is_over(world: World) {
     let first = world.claimed_run(&first, "agent").await;
     world.run_ends(&first).await;
     let kept = Policy::default().retention;
-    world.clock.set(EPOCH + (kept - Duration::from_secs(2)));
+    world.clock.set(EPOCH + kept.saturating_sub(Duration::from_secs(2)));
     assert!(world.by_key(&first.key.thread, "k").await.is_some());
     world.clock.set(EPOCH + kept + Duration::from_secs(2));
     assert_eq!(world.by_key(&first.key.thread, "k").await, None);

@@ -125,7 +125,7 @@ async fn a_conversation_that_is_kept_alone_makes_its_thread(world: World) {
     assert_eq!(world.chain(&key, 0).await, [checkpoint]);
     let row = world.threads.load(&key.thread).await.unwrap_or_else(|e| fail(&e));
     assert!(row.is_some_and(|thread| !thread.is_going()));
-    assert_eq!(world.listed_conversations(5, None).await, [kept.conversation.clone()]);
+    assert_eq!(world.listed_conversations(5, None).await, std::slice::from_ref(&kept.conversation));
     assert_eq!(world.keep(&kept).await, ConversationKept::Moved, "there is one now");
     world.entombed(&key.thread).await;
     let later = Conversation::kept(Some(&kept.conversation), kept.conversation.clone(), world.now());

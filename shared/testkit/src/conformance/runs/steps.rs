@@ -219,7 +219,7 @@ async fn secrets_are_gone_after_a_day(world: World) {
     admission.secrets = Some("sealed:v1:00".into());
     assert_eq!(world.admit(admission).await, Applied::Done);
     let day = Duration::from_hours(24);
-    world.clock.set(EPOCH + (day - Duration::from_secs(2)));
+    world.clock.set(EPOCH + day.saturating_sub(Duration::from_secs(2)));
     assert!(world.secrets_of(&run_key(1)).await.is_some());
     world.clock.set(EPOCH + day + Duration::from_secs(2));
     assert_eq!(world.secrets_of(&run_key(1)).await, None);
