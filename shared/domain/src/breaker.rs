@@ -20,8 +20,8 @@ pub const FAILURES: u32 = 5;
 pub const OPEN_FOR: Duration = Duration::from_mins(1);
 /// How far the clocks of processes may be apart: an end that is further away was written by a clock that was wrong.
 const APART: Duration = Duration::from_mins(1);
-/// When a call that found every place taken may ask again.
-const FULL_WAIT: Duration = Duration::from_secs(2);
+/// When a call that found every place taken may ask again: long enough that its run is parked meanwhile and not paid for.
+const FULL_WAIT: Duration = Duration::from_secs(30);
 
 /// A breaker. The default is closed, and what is as good as none.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -136,8 +136,7 @@ impl Guarded {
 
 #[async_trait]
 impl Models for Guarded {
-    /// Also fails while the breaker is open ([`ModelFault::Other`], so nobody waits a minute to try again) and while as many
-    /// calls go on as may ([`ModelFault::Busy`]).
+    /// Also fails, as [`ModelFault::Busy`] with the time to wait, while the breaker is open and while as many calls go on as may.
     async fn call(&self, call: &ModelCall, pieces: mpsc::Sender<Piece>) -> Result<Message, ModelError> {
         let mut number = [0; 8];
         self.random.fill(&mut number);
@@ -157,14 +156,12 @@ impl Models for Guarded {
 }
 
 fn refused(entry: &ModelEntry, refusal: Refusal) -> ModelError {
-    let (fault, wait, why) = match refusal {
-        Refusal::Open { wait } => {
-            (ModelFault::Other, wait, "it failed several times in a row and is left alone for a while")
-        }
-        Refusal::Full { wait } => (ModelFault::Busy, wait, "as many calls of it go on as its entry allows"),
+    let (wait, why) = match refusal {
+        Refusal::Open { wait } => (wait, "it failed several times in a row and is left alone for a while"),
+        Refusal::Full { wait } => (wait, "as many calls of it go on as its entry allows"),
     };
     let message = format!("{why}; try again in {} s", wait.as_secs().max(1));
-    ModelError { model: entry.name.clone(), fault, message, retry_after: Some(wait) }
+    ModelError { model: entry.name.clone(), fault: ModelFault::Busy, message, retry_after: Some(wait) }
 }
 
 #[cfg(test)]

@@ -18,6 +18,8 @@ pub(super) struct Client {
     pub(super) provider: Provider,
     /// Where it is when the entry does not say.
     pub(super) base_url: Option<&'static str>,
+    /// The path that its own client adds to an address without one.
+    pub(super) path: Option<&'static str>,
 }
 
 /// What a problem with `use` lists.
@@ -34,11 +36,14 @@ const DEEPSEEK: &str = "https://api.deepseek.com";
 /// Reads `module:Class`; none if nobody here speaks so.
 pub(super) fn client(text: &str) -> Option<Client> {
     let (module, class) = text.split_once(':').unwrap_or((text, ""));
-    let at = |provider, base_url| Some(Client { provider, base_url });
+    let at = |provider, base_url| Some(Client { provider, base_url, path: None });
     match module {
         "langchain_openai" | "langchain_openrouter" => at(Provider::OpenAi, None),
         "langchain_deepseek" => at(Provider::OpenAi, Some(DEEPSEEK)),
-        "langchain_ollama" => at(Provider::OpenAi, Some(OLLAMA)),
+        // Its entries name the host alone; chat completions are below this.
+        "langchain_ollama" => {
+            Some(Client { provider: Provider::OpenAi, base_url: Some(OLLAMA), path: Some("/v1") })
+        }
         "langchain_google_genai" => at(Provider::OpenAi, Some(GEMINI)),
         "langchain_anthropic" => at(Provider::Anthropic, None),
         "langchain_aws" if class != "ChatBedrockAnthropic" => at(Provider::Bedrock, None),

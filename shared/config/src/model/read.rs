@@ -101,7 +101,8 @@ fn read(entry: &mut Reader<'_>) -> Option<Model> {
     if entry.map.get("use_responses_api") == Some(&Value::Bool(true)) {
         entry.warn("use_responses_api", "is not supported; chat completions are used");
     }
-    let Client { provider, base_url: own } = client?;
+    let Client { provider, base_url: own, path } = client?;
+    let base_url = base_url.map(|url| completed(url, path));
     let base_url = base_url.or_else(|| own.map(Setting::new));
     if provider == Provider::Bedrock && base_url.is_none() && region(entry).is_none() {
         entry.rule("region_name", "is needed for Amazon Bedrock, such as eu-central-1, or base_url");
@@ -154,6 +155,17 @@ fn base_url(entry: &mut Reader<'_>) -> Option<Setting> {
         }
     }
     Some(url)
+}
+
+/// The address with that path, if it has none.
+fn completed(url: Setting, path: Option<&str>) -> Setting {
+    let bare = |text: &str| url::Url::parse(text).is_ok_and(|url| url.path() == "/" && url.query().is_none());
+    match (url.expose_literal(), path) {
+        (Some(text), Some(path)) if bare(text) => {
+            Setting::new(format!("{}{path}", text.trim_end_matches('/')))
+        }
+        _ => url,
+    }
 }
 
 fn region(entry: &Reader<'_>) -> Option<String> {

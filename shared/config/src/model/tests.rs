@@ -75,6 +75,12 @@ fn the_class_says_how_it_is_spoken_with() {
         assert_eq!(model.provider, provider, "{class}");
         assert_eq!(model.base_url.as_ref().and_then(Setting::expose_literal), url, "{class}");
     }
+    for (given, used) in
+        [("http://gpu:11434/", "http://gpu:11434/v1"), ("http://gpu/ollama/v1", "http://gpu/ollama/v1")]
+    {
+        let ollama = one(json!({"use": "langchain_ollama:ChatOllama", "base_url": given}));
+        assert_eq!(ollama.base_url.as_ref().and_then(Setting::expose_literal), Some(used));
+    }
     let bedrock = json!({"use": "langchain_aws:ChatBedrockConverse"});
     assert!(problem(bedrock.clone()).contains("region_name: is needed"));
     let mut there = bedrock;

@@ -155,7 +155,7 @@ async fn failures_of_one_process_stop_the_calls_of_another() {
     let other = another(&world.shelf, &world.provider, &world.clock);
     for guarded in [&world.guarded, &other] {
         let error = call(guarded, None).await.unwrap_err();
-        assert_eq!((error.fault, error.retry_after), (ModelFault::Other, Some(OPEN_FOR)));
+        assert_eq!((error.fault, error.retry_after), (ModelFault::Busy, Some(OPEN_FOR)));
     }
     assert_eq!(*world.provider.calls.lock().unwrap(), FAILURES, "the provider was left alone");
     world.clock.sleep(OPEN_FOR).await;
