@@ -4,6 +4,7 @@ mod children;
 mod guards;
 mod lost;
 mod stage;
+mod storm;
 mod whole;
 
 use std::time::Duration;
@@ -13,6 +14,7 @@ use pudu_app::worker::Ran;
 use pudu_domain::chat::{Message, Speaker};
 use pudu_domain::run::{Outcome, StopReason};
 use pudu_domain::state::State;
+use pudu_domain::task::Delivery;
 use pudu_testkit::fixture::{SERVER, SUBMIT_TOOL};
 use pudu_testkit::gate::CrashAt;
 use pudu_testkit::{Gate, Speech};
@@ -64,6 +66,8 @@ async fn a_run_calls_its_tools_answers_and_ends() {
     assert_eq!((said[2].1.as_str(), said[5].1.as_str()), ("counted", "all done"));
     assert_eq!(state.messages[3].tool_call_id.as_deref(), Some("b"), "in the order of the calls");
     assert_eq!(state.background_tasks.as_ref().map(Vec::len), Some(1));
+    let deliveries: Vec<Delivery> = stage.table.tasks().iter().map(|row| row.task.delivery).collect();
+    assert_eq!(deliveries, [Delivery::Run], "its news are told by a run");
     let frames = stage.frames(&key).await;
     assert_eq!(
         names(&frames),
