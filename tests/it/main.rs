@@ -30,6 +30,7 @@ mod parameters;
 mod peers;
 mod poller;
 mod rates;
+mod runs;
 mod simulation;
 mod stdio;
 mod story;
