@@ -13,6 +13,7 @@ macro_rules! peers {
     };
 }
 
+mod agents;
 mod clients;
 mod oauth;
 mod tasks;
