@@ -51,10 +51,9 @@ impl Talk {
         let server = FakeServer::new(Arc::new(clock), |_| Plan::completes_after(Duration::from_secs(1)));
         let wiring = wired(clock, &table, &server, &gate);
         let store = Arc::new(table.store(Arc::new(clock), gate));
-        let runs = wiring.runs(store.clone(), None);
+        let runs = wiring.runs();
         let everyone = Access::Everyone(fixture::principal());
-        let inner =
-            Gateway::new(&wiring, store.clone(), store, Door::Anywhere, everyone).with_runs(runs.clone());
+        let inner = Gateway::new(&wiring, store.clone(), store, Door::Anywhere, everyone);
         Self { clock, runs, gateway: pudu_gateway::router(inner.clone()), inner }
     }
 
