@@ -7,6 +7,7 @@
 
 mod admit;
 mod decide;
+mod subagent;
 #[cfg(test)]
 mod tests;
 
@@ -17,6 +18,7 @@ use serde_json::{Map, Value};
 
 pub use admit::{Admission, Refused, admit};
 pub use decide::{ATTEMPTS, Child, Command, Ending, Rejected, Seen, Step, decide};
+pub use subagent::Subagent;
 
 use crate::chat::{Message, Usage};
 use crate::conversation::{Head, Kept};
@@ -181,25 +183,6 @@ pub struct Run {
     pub created_at: Timestamp,
     /// When it was last written.
     pub updated_at: Timestamp,
-}
-
-/// Which subagent a child is: what its type said when it began, so that no change of the config reaches into its work.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Subagent {
-    /// Its type's name.
-    pub name: String,
-    /// The label of the call.
-    pub description: String,
-    /// Most turns.
-    pub max_turns: u32,
-    /// Most tokens.
-    pub token_budget: u64,
-    /// Its part of the system's message.
-    pub instructions: String,
-    /// The tools that it has; none is all of its parent's.
-    pub tools: Option<Vec<String>>,
-    /// Of those, the tools that it does not have.
-    pub without: Vec<String>,
 }
 
 /// What was settled when a run was wanted; written once.
@@ -421,14 +404,6 @@ impl Run {
     /// How often it was claimed since it last got on, this claim included.
     pub const fn attempts(&self) -> u64 {
         self.durable.generation.number().saturating_sub(self.progressed.number())
-    }
-}
-
-impl Subagent {
-    /// Whether it has the tool of that visible name, if its parent has it.
-    pub fn has(&self, tool: &str) -> bool {
-        let named = self.tools.as_ref().is_none_or(|tools| tools.iter().any(|name| name == tool));
-        named && !self.without.iter().any(|name| name == tool)
     }
 }
 
