@@ -1,5 +1,6 @@
 //! Which models there are, and what one of them is asked with (agent reference 1.2 and 8).
 
+mod blame;
 mod guard;
 
 use std::sync::Arc;
@@ -9,6 +10,7 @@ use secrecy::ExposeSecret;
 
 use crate::ports::{Dialect, ModelEntry, ModelError, ModelFault, Vault};
 
+pub use blame::Blaming;
 pub use guard::Guarded;
 
 /// The models of a config, the default one first. There is always one: without any configured it is the built-in script.

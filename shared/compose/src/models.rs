@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use aws_credential_types::provider::SharedCredentialsProvider;
-use pudu_app::models::Guarded;
+use pudu_app::models::{Blaming, Guarded};
 use pudu_app::ports::{Breakers, Clock, Models, Random};
 use pudu_mcp::{BuildError, Egress, http_client};
 use pudu_models::{Clients, Http};
@@ -24,5 +24,5 @@ pub fn models(
         Some(role) => clients.with_credentials(role),
         None => clients,
     };
-    Ok(Arc::new(Guarded::new(Arc::new(clients), breakers, clock, random)))
+    Ok(Arc::new(Guarded::new(Arc::new(Blaming::new(Arc::new(clients))), breakers, clock, random)))
 }
