@@ -75,6 +75,7 @@ impl Standing {
             active: self.active.as_ref(),
             next: self.next.as_ref(),
             parent: self.parent.as_ref(),
+            base: None,
         }
     }
 }

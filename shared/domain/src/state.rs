@@ -193,7 +193,7 @@ pub enum Write {
     ViewedImages(Map<String, Value>),
     /// Promoted tools: of the same catalogue they are added, of another they replace.
     Promoted(Promoted),
-    /// Delegations, by id; one that has ended does not begin again.
+    /// Delegations, by run and id; one that has ended does not begin again.
     Delegations(Vec<Delegation>),
     /// Skills, by path; each moves to the end.
     Skills(Vec<SkillUse>),
@@ -330,7 +330,9 @@ impl State {
 
     fn delegate(&mut self, delegations: Vec<Delegation>) {
         for delegation in delegations {
-            match self.delegations.iter_mut().find(|old| old.id == delegation.id) {
+            let is_same =
+                |old: &&mut Delegation| (&old.run_id, &old.id) == (&delegation.run_id, &delegation.id);
+            match self.delegations.iter_mut().find(is_same) {
                 Some(old)
                     if old.status != DelegationStatus::InProgress
                         && delegation.status == DelegationStatus::InProgress => {}

@@ -47,6 +47,8 @@ impl Stage {
             blobs: Arc::new(pudu_testkit::FakeBlobs::default()),
             notes: store.clone(),
             threads: store.clone(),
+            runs: store.clone(),
+            blobs: Arc::new(pudu_testkit::FakeBlobs::default()),
             due: store.clone(),
             beacons: store.clone(),
             audit: store.clone(),

@@ -79,28 +79,30 @@ impl Session {
     /// The child of a call as it ended. One that has not ended is given up.
     async fn child(&mut self, call: &ToolCall) -> Result<Option<Child>, Stop> {
         let key = self.run.key.beside(RunId::of_child(&self.run.key.id, &call.id));
-        let (Some(run), Some(spec)) = (self.parts.runs.load(&key).await?, self.parts.runs.spec(&key).await?)
+        let (Some(mut run), Some(spec)) =
+            (self.parts.runs.load(&key).await?, self.parts.runs.spec(&key).await?)
         else {
             return Ok(None);
         };
+        if run.end().is_none() {
+            run = self.give_up(run).await?;
+        }
         let state = match run.head() {
             Some(head) => self.parts.checkpoints.state(&key, head.number).await?,
             None => State::default(),
         };
-        if run.end().is_none() {
-            self.give_up(run.clone()).await?;
-        }
         Ok(Some(Child { run, spec, state }))
     }
 
-    /// Ends a child that its parent waits for no longer. That changes the own row too.
-    async fn give_up(&mut self, mut child: Run) -> Result<(), Stop> {
+    /// Ends a child that its parent waits for no longer, which changes the own row too. Returns the child as it was then: one that
+    /// ended by itself meanwhile has an end.
+    async fn give_up(&mut self, mut child: Run) -> Result<Run, Stop> {
         for _ in 0..TRIES {
             let ending = Ending::new(Outcome::Timeout, Some("its parent waits for it no longer"));
             let seen = Seen { parent: Some(&self.run), ..Seen::default() };
             let Ok(change) = decide(&child, Command::Cancel(ending), &seen, self.now(), &self.parts.policy)
             else {
-                return Ok(());
+                return Ok(child);
             };
             let applied = self.parts.runs.commit(&change).await?;
             match self.parts.runs.load(&self.run.key).await? {
@@ -108,20 +110,20 @@ impl Session {
                 _ => return Err(Stop::Gone),
             }
             if applied == Applied::Done {
-                return Ok(());
+                return Ok(child);
             }
             match self.parts.runs.load(&child.key).await? {
                 Some(row) => child = row,
-                None => return Ok(()),
+                None => return Ok(child),
             }
         }
-        Ok(())
+        Ok(child)
     }
 
     /// Counts a round of tools.
     fn round(&self, turn: &mut Turn<'_>) {
         let mut progress = Progress::of(&self.state);
-        progress.steps += 1;
+        progress.begin_round(&self.state);
         turn.count(NAME, &progress);
     }
 

@@ -14,6 +14,11 @@ const ENOUGH: usize = 1024;
 /// Most bytes of text in one frame.
 const MOST: usize = 32 * 1024;
 
+/// Characters of an answer's id that its calls carry.
+const TAIL: usize = 8;
+/// Most bytes of a call's own id: with the answer's there are providers that take 40.
+const LONGEST_ID: usize = 31;
+
 /// What came and was not told yet.
 #[derive(Debug)]
 pub(super) struct Chunks {
@@ -99,8 +104,9 @@ impl Chunks {
                 parts.push("");
             }
             for args in parts {
+                let id = id.take().map(|id| unique(&self.id, &id));
                 let chunk = json!([{
-                    "name": name.take(), "args": args, "id": id.take(), "index": index, "type": "tool_call_chunk",
+                    "name": name.take(), "args": args, "id": id, "index": index, "type": "tool_call_chunk",
                 }]);
                 frames.push(self.frame("", "", chunk));
             }
@@ -121,6 +127,22 @@ impl Chunks {
             chunk.insert("tool_call_chunks".to_owned(), calls);
         }
         Notice::Frame { event: "messages".to_owned(), data: json!([chunk, self.metadata]) }
+    }
+}
+
+/// The id of a call that a model names `id` in its answer `answer`, whose own id is random: no other answer's call has it. One
+/// that is too long for a provider is replaced by its digest.
+pub(super) fn unique(answer: &str, id: &str) -> String {
+    let id = id.trim();
+    if !id.is_empty() && id.contains(answer) {
+        return id.to_owned();
+    }
+    let tail = answer.len().saturating_sub(TAIL);
+    let tail = answer.get(tail..).unwrap_or(answer);
+    match id {
+        "" => format!("call-{tail}"),
+        id if id.len() <= LONGEST_ID => format!("{id}-{tail}"),
+        id => format!("call-{:.16}-{tail}", pudu_config::sha256_hex(&json!(id))),
     }
 }
 

@@ -8,11 +8,11 @@ use pudu_app::models::Chosen;
 use pudu_app::ports::{ModelCall, ModelError, ModelFault, ToolDefinition};
 use pudu_domain::chat::{Message, Speaker, Usage};
 use pudu_domain::run::{Command, Notice, Totals};
-use pudu_domain::state::State;
 use serde_json::{Value, json};
 
 use super::aside::Beside;
 use super::begin::record;
+use super::chunks::unique;
 use super::progress::{NAME, Progress};
 use super::session::{Did, Session, Stop};
 use crate::middleware::{Flow, Request};
@@ -21,6 +21,8 @@ use crate::turn::Turn;
 
 /// Longest pause before another try that is waited for here; for a longer one the run is parked, which costs nothing.
 const PATIENCE: Duration = Duration::from_secs(20);
+/// Longest pause that is made at all, whatever a provider names: whoever waits for the run is told sooner that it failed.
+const LONGEST: Duration = Duration::from_mins(10);
 
 /// What came of asking.
 enum Asked {
@@ -39,7 +41,7 @@ impl Session {
         let mut progress = Progress::of(&self.state);
         progress.steps += 1;
         progress.again = false;
-        let chosen = self.chosen().await?.map_err(|error| self.failed(&error.to_string()))?;
+        let chosen = self.available().await?;
         let entry = chosen.entry.clone();
         let aside = Beside { parts: &parts, run: &run, entry: &entry };
         self.watched(async {
@@ -69,7 +71,7 @@ impl Session {
             turn.tell(notice);
         }
         tally(&mut turn.totals, &entry.name, answer.usage_metadata.unwrap_or_default(), failed.is_none());
-        identified(&mut answer, turn.state());
+        identified(&mut answer);
         let mut flow = Flow::Go;
         if let Some(error) = failed {
             turn.fail(error.to_string());
@@ -116,16 +118,14 @@ impl Session {
             tracing::info!(run.id = %self.run.key.id, %error, "a model did not answer");
             let told = json!({ "message": error.message, "reason": retry::reason(&error.fault) });
             let record = record("llm.error", "error", told, json!({ "model_name": entry.name }));
-            match retries.after(&error, self.draw()) {
+            match self.after(&mut retries, &error) {
                 After::Wait { wait, attempt, most } => {
                     let data = retry::event(&error, attempt, most, wait);
                     let notices = vec![Notice::Frame { event: "custom".to_owned(), data }, record];
                     if wait > PATIENCE {
                         return Ok(Asked::Pause { wait, notices, retries });
                     }
-                    self.tell(notices).await?;
-                    let clock = Arc::clone(&self.parts.clock);
-                    self.watched(clock.sleep(wait)).await?;
+                    self.wait(wait, notices).await?;
                 }
                 After::Without(name) if request.tools.iter().any(|tool| tool.name == name) => {
                     let left_out = quarantine(&mut request.tools, &name, &error.fault);
@@ -140,6 +140,39 @@ impl Session {
                 }
             }
         }
+    }
+
+    /// The run's model. One whose secret cannot be read just now is tried again, as one that does not answer.
+    async fn available(&mut self) -> Result<Chosen, Stop> {
+        let mut retries = Retries::of(pudu_config::MAX_RETRIES);
+        loop {
+            let error = match self.chosen().await? {
+                Ok(chosen) => return Ok(chosen),
+                Err(error) => error,
+            };
+            let After::Wait { wait, attempt, most } = self.after(&mut retries, &error) else {
+                return Err(self.failed(&error.to_string()));
+            };
+            let data = retry::event(&error, attempt, most, wait);
+            self.wait(wait, vec![Notice::Frame { event: "custom".to_owned(), data }]).await?;
+        }
+    }
+
+    /// What is done after a failure. A pause that is too long, or that the run has no time for, is none.
+    fn after(&self, retries: &mut Retries, error: &ModelError) -> After {
+        match retries.after(error, self.draw()) {
+            After::Wait { wait, .. } if wait > LONGEST => After::GiveUp,
+            After::Wait { wait, .. } if self.run.until.is_some_and(|until| self.now() + wait >= until) => {
+                After::GiveUp
+            }
+            after => after,
+        }
+    }
+
+    async fn wait(&mut self, wait: Duration, notices: Vec<Notice>) -> Result<(), Stop> {
+        self.tell(notices).await?;
+        let clock = Arc::clone(&self.parts.clock);
+        self.watched(clock.sleep(wait)).await
     }
 
     /// Parks the run for that long.
@@ -197,23 +230,23 @@ pub(super) fn tally(totals: &mut Totals, model: &str, usage: Usage, of_the_agent
     *whose = whose.saturating_add(usage.total_tokens);
 }
 
-/// Gives every call an id that no other call of the conversation has: answers are told apart by it, and there are models that
-/// count their calls from nought each time.
-fn identified(answer: &mut Message, state: &State) {
-    let mut taken: BTreeSet<String> =
-        state.messages.iter().flat_map(|message| &message.tool_calls).map(|call| call.id.clone()).collect();
+/// Gives every call an id that no other call has, also none that was forgotten or is another run's: answers, delegations and
+/// tasks are told apart by it, and there are models that count their calls from nought each time.
+fn identified(answer: &mut Message) {
+    let mut taken = BTreeSet::new();
     for (index, call) in answer.tool_calls.iter_mut().enumerate() {
         if call.name.trim().is_empty() {
             "unknown_tool".clone_into(&mut call.name);
         }
-        if call.id.trim().is_empty() || !taken.insert(call.id.clone()) {
-            let base = if call.id.trim().is_empty() { "call" } else { call.id.trim() };
-            call.id = format!("{base}-{}-{index}", answer.id);
+        call.id = unique(&answer.id, &call.id);
+        if !taken.insert(call.id.clone()) {
+            call.id = format!("{}-{index}", call.id);
             taken.insert(call.id.clone());
         }
     }
-    for invalid in &mut answer.invalid_tool_calls {
-        invalid.id.get_or_insert_with(|| format!("call-{}-invalid", answer.id));
+    for (index, invalid) in answer.invalid_tool_calls.iter_mut().enumerate() {
+        let id = invalid.id.take().filter(|id| !id.trim().is_empty());
+        invalid.id = Some(unique(&answer.id, &id.unwrap_or_else(|| format!("invalid{index}"))));
     }
     // What a provider sends of them beside the calls would contradict them.
     answer.additional_kwargs.remove("tool_calls");
@@ -235,11 +268,14 @@ mod tests {
             tool_calls: calls.iter().map(|call| ToolCall::new(*call, "", Map::new())).collect(),
             ..Message::new(Speaker::Ai, id, "")
         };
-        let state = State { messages: vec![with("a", &["call_0"])], ..State::default() };
-        let mut answer = with("b", &["call_0", "", "x", "x"]);
-        identified(&mut answer, &state);
-        let ids: Vec<&str> = answer.tool_calls.iter().map(|call| call.id.as_str()).collect();
-        assert_eq!(ids, ["call_0-b-0", "call-b-1", "x", "x-b-3"]);
-        assert!(answer.tool_calls.iter().all(|call| call.name == "unknown_tool"));
+        let mut ids = BTreeSet::new();
+        for answer in ["ai-00000000000000aa", "ai-00000000000000bb"] {
+            let mut answer = with(answer, &["call_0", "", "x", "x"]);
+            identified(&mut answer);
+            assert!(answer.tool_calls.iter().all(|call| call.name == "unknown_tool"));
+            ids.extend(answer.tool_calls.into_iter().map(|call| call.id));
+        }
+        assert_eq!(ids.len(), 8, "{ids:?}");
+        assert!(ids.contains("call_0-000000aa") && ids.contains("x-000000bb"), "{ids:?}");
     }
 }

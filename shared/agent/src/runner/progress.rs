@@ -16,6 +16,9 @@ pub(super) const NAME: &str = "loop";
 pub(super) struct Progress {
     /// Model calls and tool rounds that were begun.
     pub(super) steps: u32,
+    /// The message whose calls were counted last: a round that is cut off, or waits for children, is one round.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) round: Option<String>,
     /// The model is asked once more, whatever its last answer calls.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub(super) again: bool,
@@ -54,6 +57,28 @@ impl Progress {
     pub(super) fn of(state: &State) -> Self {
         let kept = state.counters.get(NAME).cloned();
         kept.and_then(|value| serde_json::from_value(value).ok()).unwrap_or_default()
+    }
+
+    /// Counts the round of tools that the model's last answer wants, once.
+    pub(super) fn begin_round(&mut self, state: &State) {
+        if !self.has_begun_round(state) {
+            self.steps = self.steps.saturating_add(1);
+            self.round = state.last_answer().map(|answer| answer.id.clone());
+        }
+    }
+
+    /// Whether the round of tools that the model's last answer wants was counted.
+    fn has_begun_round(&self, state: &State) -> bool {
+        self.round.is_some() && self.round.as_ref() == state.last_answer().map(|answer| &answer.id)
+    }
+
+    /// Whether `next` is a step more than `limit` allows. A round that was begun is brought to its end: what it did would be lost.
+    pub(super) fn is_exhausted(&self, next: &Next, state: &State, limit: u32) -> bool {
+        match next {
+            Next::Model => self.steps >= limit,
+            Next::Tools(_) => self.steps >= limit && !self.has_begun_round(state),
+            Next::Begin | Next::End => false,
+        }
     }
 }
 
@@ -116,6 +141,23 @@ mod tests {
         assert_eq!(after(vec![ai(&["1"]), done]), Next::Model);
         assert_eq!(after(vec![ai(&["1"]), user()]), Next::Model, "what was interrupted is not made up for");
         assert_eq!(after(vec![]), Next::End);
+    }
+
+    #[test]
+    fn a_round_is_counted_once_and_brought_to_its_end() {
+        let mut state = State { messages: vec![ai(&["1", "2"])], ..State::default() };
+        let mut progress = Progress { steps: 1, ..Progress::default() };
+        let round = Next::Tools(Vec::new());
+        assert!(progress.is_exhausted(&round, &state, 1), "it was not begun");
+        progress.begin_round(&state);
+        progress.begin_round(&state);
+        assert_eq!(progress.steps, 2);
+        assert!(!progress.is_exhausted(&round, &state, 2));
+        assert!(progress.is_exhausted(&Next::Model, &state, 2));
+        state.messages.push(Message { id: "b".into(), ..ai(&["1"]) });
+        assert!(progress.is_exhausted(&round, &state, 2), "another answer's round is another");
+        progress.begin_round(&state);
+        assert_eq!(progress.steps, 3);
     }
 
     #[test]

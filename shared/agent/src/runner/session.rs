@@ -132,10 +132,13 @@ impl Session {
             if self.deadline.remaining(self.now()) < RESERVE {
                 return Err(Stop::Late);
             }
-            let did = match next(&self.run, &self.state) {
+            let next = next(&self.run, &self.state);
+            if Progress::of(&self.state).is_exhausted(&next, &self.state, self.limit()) {
+                return Err(Stop::End(self.cut_short()));
+            }
+            let did = match next {
                 Next::Begin => self.begin().await?,
                 Next::End => return Err(Stop::End(self.ending().await?)),
-                Next::Model | Next::Tools(_) if self.exhausted() => return Err(Stop::End(self.cut_short())),
                 Next::Model => self.model().await?,
                 Next::Tools(calls) => self.tools(calls).await?,
             };
@@ -202,10 +205,6 @@ impl Session {
     /// Most steps of the run.
     fn limit(&self) -> u32 {
         self.spec.subagent.as_ref().map_or(self.options.recursion_limit, |subagent| subagent.max_turns)
-    }
-
-    fn exhausted(&self) -> bool {
-        Progress::of(&self.state).steps >= self.limit()
     }
 
     /// The end of a run that used up its steps. What a subagent said so far is a result.
@@ -277,6 +276,7 @@ impl Session {
                 active: None,
                 next: beside.next.as_ref(),
                 parent: beside.parent.as_ref(),
+                base: self.spec.base.as_ref(),
             };
             let change = match decide(&self.run, command.clone(), &seen, self.now(), &self.parts.policy) {
                 Ok(change) => change,

@@ -33,8 +33,19 @@ impl Session {
         let mut calling = pin!(models.call(call, send));
         let began = self.now();
         let mut heard = began;
+        let mut next_look = began + LOOK;
         let answer = loop {
-            let wait = chunks.wait(self.now()).unwrap_or(LOOK);
+            // Looked for on every turn: a model that never pauses would put off a time that began anew with each piece.
+            let now = self.now();
+            if now >= next_look {
+                self.look().await?;
+                if let Some(error) = overdue(call, began, heard, now) {
+                    break Err(error);
+                }
+                next_look = self.now() + LOOK;
+            }
+            let until_look = next_look.since(self.now());
+            let wait = chunks.wait(self.now()).map_or(until_look, |wait| wait.min(until_look));
             tokio::select! {
                 biased;
                 answer = &mut calling => break answer,
@@ -46,9 +57,8 @@ impl Session {
                 }
                 () = clock.sleep(wait) => {
                     let frames = chunks.flush();
-                    if frames.is_empty() { self.look().await? } else { self.tell(frames).await? }
-                    if let Some(error) = overdue(call, began, heard, self.now()) {
-                        break Err(error);
+                    if !frames.is_empty() {
+                        self.tell(frames).await?;
                     }
                 }
             }

@@ -7,6 +7,7 @@ mod stage;
 mod storm;
 mod whole;
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use pudu_app::ports::{Background, Clock, ItemKey, ModelCall, ModelFault};
@@ -19,7 +20,7 @@ use pudu_testkit::fixture::{SERVER, SUBMIT_TOOL};
 use pudu_testkit::gate::CrashAt;
 use pudu_testkit::{Gate, Speech};
 use serde_json::{Value, json};
-use stage::{COUNT, Stage, call};
+use stage::{COUNT, Stage, answer, call, named};
 
 const LONG: Duration = Duration::from_secs(900);
 
@@ -64,7 +65,7 @@ async fn a_run_calls_its_tools_answers_and_ends() {
         [Human, Ai, Tool, Tool, Tool, Ai]
     });
     assert_eq!((said[2].1.as_str(), said[5].1.as_str()), ("counted", "all done"));
-    assert_eq!(state.messages[3].tool_call_id.as_deref(), Some("b"), "in the order of the calls");
+    assert_eq!(state.messages[3].tool_call_id.as_deref().map(named), Some("b"), "in the order of the calls");
     assert_eq!(state.background_tasks.as_ref().map(Vec::len), Some(1));
     let deliveries: Vec<Delivery> = stage.table.tasks().iter().map(|row| row.task.delivery).collect();
     assert_eq!(deliveries, [Delivery::Run], "its news are told by a run");
@@ -123,7 +124,7 @@ async fn killed_anywhere_it_goes_on_behind_what_stands() {
             let at = format!("killed at call {number}, after it: {after}");
             assert_eq!(run.end().map(|end| end.outcome), Some(Outcome::Success), "{at}");
             assert_eq!(stage.models.heard().len() - asked, 2 - answers, "{at}: model calls");
-            let has_count = before.message("tool:a").is_some();
+            let has_count = answer(&before, "a").is_some();
             assert_eq!(stage.counted.calls().len() - counted, usize::from(!has_count), "{at}: tool calls");
             // Killed between the intent and the submission, the first task is the one that recovery ends.
             assert_eq!(stage.table.tasks().len(), 1, "{at}: one task, {results} results stood");
@@ -279,6 +280,9 @@ async fn a_model_that_counts_its_calls_from_nought_is_understood() {
     let key = stage.admit("r1", "hello", &json!({})).await;
     assert_eq!(stage.rest(&key).await.end().map(|end| end.outcome), Some(Outcome::Success));
     assert_eq!(stands(&stage.state(&key).await), (4, 3));
+    let ids: BTreeSet<String> =
+        stage.state(&key).await.messages.into_iter().filter_map(|message| message.tool_call_id).collect();
+    assert_eq!(ids.len(), 3, "{ids:?}");
 }
 
 #[tokio::test(start_paused = true)]
@@ -380,4 +384,30 @@ async fn a_cancel_ends_a_tool_at_work() {
     assert_eq!(ran, Ran::Worked);
     assert!(stage.clock.elapsed().saturating_sub(began) < Duration::from_secs(12));
     assert_eq!(stands(&stage.state(&key).await), (1, 0), "the call stays open");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_model_that_speaks_without_a_pause_is_left_before_the_time_is_over() {
+    let stage = Stage::new(|_| Speech::slowly(&"word ".repeat(3000), Duration::from_millis(100))).await;
+    let key = stage.admit("r1", "hello", &json!({})).await;
+    let runner = stage.runner(&Gate::open());
+    assert_eq!(stage.work(&runner, &key, Duration::from_secs(60)).await, Ran::Worked);
+    assert!(stage.clock.elapsed() < Duration::from_secs(60));
+    assert_eq!(stage.waker.take().len(), 1, "another goes on");
+    assert!(stage.load(&key).await.durable.lease.is_none());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_pause_that_is_too_long_is_none() {
+    for seconds in [601, 3600, u64::MAX / 2] {
+        let stage = Stage::new(move |_| Speech::Fails {
+            fault: ModelFault::Burst,
+            retry_after: Some(Duration::from_secs(seconds)),
+        })
+        .await;
+        let key = stage.admit("r1", "hello", &json!({})).await;
+        stage.work(&stage.runner(&Gate::open()), &key, LONG).await;
+        assert_eq!(stage.load(&key).await.end().map(|end| end.outcome), Some(Outcome::Error), "{seconds}");
+        assert_eq!(stage.models.heard().len(), 1);
+    }
 }

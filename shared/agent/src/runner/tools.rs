@@ -91,11 +91,9 @@ impl Session {
                 }
             })
             .collect();
-        let mut is_first = true;
         while let Some((call, brought)) = self.watched(running.next()).await? {
             let is_last = is_whole && running.is_empty();
-            self.answered(&call, brought, is_first, is_last).await?;
-            is_first = false;
+            self.answered(&call, brought, is_last).await?;
         }
         Ok(Did::On)
     }
@@ -110,13 +108,7 @@ impl Session {
     }
 
     /// Commits what a call brought.
-    async fn answered(
-        &mut self,
-        call: &ToolCall,
-        brought: Brought,
-        is_first: bool,
-        is_last: bool,
-    ) -> Result<(), Stop> {
+    async fn answered(&mut self, call: &ToolCall, brought: Brought, is_last: bool) -> Result<(), Stop> {
         let Brought { message, writes, notices, ends } = brought;
         let (spec, options, run) = (Arc::clone(&self.spec), Arc::clone(&self.options), self.run.clone());
         let mut turn = Turn::new(&run, &spec, &options, self.state.clone(), self.now());
@@ -131,7 +123,7 @@ impl Session {
             turn.tell(notice);
         }
         let mut progress = Progress::of(&self.state);
-        progress.steps += u32::from(is_first);
+        progress.begin_round(&self.state);
         progress.ended |= ends;
         turn.count(NAME, &progress);
         let message = self.result(&mut turn, call, message);

@@ -9,7 +9,7 @@ use super::{
     Birth, Body, Change, Checkpoint, End, Notice, Origin, Outcome, Phase, Run, RunSpec, Source, StopReason,
     Told, Totals, Written,
 };
-use crate::conversation::{Conversation, Status};
+use crate::conversation::{Conversation, Head, Status};
 use crate::durable::{Due, Lane};
 use crate::ids::RunId;
 use crate::policy::Policy;
@@ -30,6 +30,8 @@ pub struct Seen<'a> {
     pub next: Option<&'a Run>,
     /// The parent, of a child.
     pub parent: Option<&'a Run>,
+    /// Where the run began, if not where the conversation stood.
+    pub base: Option<&'a Head>,
 }
 
 /// One step that was done: what it writes and tells.
@@ -206,7 +208,8 @@ fn take(change: &mut Change, step: Step, seen: &Seen<'_>, now: Timestamp) {
         let is_first = run.checkpoints == 0;
         let source = if is_first { Source::Input } else { Source::Loop };
         let before = seen.conversation.filter(|_| is_first && run.origin == Origin::Lead);
-        let parent = before.and_then(|conversation| conversation.head.clone());
+        let began = seen.base.filter(|_| is_first && run.origin == Origin::Lead).cloned();
+        let parent = began.or_else(|| before.and_then(|conversation| conversation.head.clone()));
         let (key, number) = (run.key.clone(), run.checkpoints);
         change.checkpoint = Some(Checkpoint { run: key, number, at: now, source, parent, body });
         run.checkpoints = run.checkpoints.saturating_add(1);

@@ -73,6 +73,7 @@ impl World {
             active: self.named(conversation.and_then(|conversation| conversation.active.as_ref())),
             next: self.named(conversation.and_then(|conversation| conversation.queue.first())),
             parent,
+            base: None,
         }
     }
 
@@ -329,7 +330,16 @@ fn the_first_checkpoint_of_a_run_says_where_the_conversation_stood() {
     assert_eq!(begin(&mut world, "a"), None);
     world.does("a", finish(Outcome::Success)).unwrap();
     assert_eq!(begin(&mut world, "b"), Some(Head { run: id("a"), number: 1 }));
-    let run = world.run("b").clone();
+    let base = Head { run: id("a"), number: 0 };
+    world.does("b", finish(Outcome::Success)).unwrap();
+    world.admit("c", Strategy::Reject).unwrap();
+    world.claim("c");
+    let run = world.run("c").clone();
+    let seen = Seen { base: Some(&base), ..world.seen(Some(&run)) };
+    let change = decide(&run, advance(), &seen, NOW, &Policy::default()).unwrap();
+    assert_eq!(change.checkpoint.clone().unwrap().parent, Some(base), "it begins from where it was told to");
+    world.keep(change);
+    let run = world.run("c").clone();
     let second = decide(&run, advance(), &world.seen(Some(&run)), NOW, &Policy::default()).unwrap();
     assert_eq!(second.checkpoint.unwrap().parent, None, "it follows the one before");
 }

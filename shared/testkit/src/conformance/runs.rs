@@ -58,6 +58,7 @@ impl Looked {
             active: self.active.as_ref(),
             next: self.next.as_ref(),
             parent: self.parent.as_ref(),
+            base: None,
         }
     }
 }

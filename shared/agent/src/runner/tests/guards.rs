@@ -13,7 +13,7 @@ use pudu_testkit::{FixedKeys, Gate, Speech};
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::json;
 
-use super::stage::{COUNT, Stage, call};
+use super::stage::{COUNT, Stage, answer, call};
 use super::{LONG, last};
 use crate::runner::mcp::Servers;
 
@@ -87,7 +87,7 @@ async fn a_run_uses_the_servers_of_its_caller_and_no_others() {
     stage.rest(&key).await;
     assert!(stage.models.heard()[0].tools.iter().all(|tool| tool.server.is_none()));
     let state = stage.state(&key).await;
-    let answer = state.message("tool:a").unwrap().content.text();
+    let answer = answer(&state, "a").unwrap().content.text();
     assert!(answer.contains("UnknownTool") && !answer.contains("disabled"), "{answer}");
 }
 

@@ -18,7 +18,7 @@ use pudu_app::wiring::{Ports, Wiring};
 use pudu_app::worker::{Ran, Work};
 use pudu_config::{Document, NoSecrets};
 use pudu_domain::chat::{Message, Speaker, ToolCall, ToolStatus};
-use pudu_domain::run::{Admission, Command, Ending, Notice, Outcome, Seen, Strategy, admit, decide};
+use pudu_domain::run::{Admission, Command, Ending, Notice, Origin, Outcome, Seen, Strategy, admit, decide};
 use pudu_domain::state::State;
 use pudu_domain::{Lane, Policy, Run, RunId, RunKey, RunSpec, Scope};
 use pudu_testkit::fixture::{self, thread};
@@ -78,7 +78,7 @@ impl Tool for Counting {
     }
 
     async fn call(&self, _: Bench<'_>, call: &ToolCall) -> Brought {
-        self.0.lock().unwrap().push(call.id.clone());
+        self.0.lock().unwrap().push(named(&call.id).to_owned());
         if call.args.contains_key("hang") {
             std::future::pending::<()>().await;
         }
@@ -257,6 +257,15 @@ impl Stage {
         panic!("it does not end: {:?}", self.load(key).await);
     }
 
+    /// The child that began for the call that the model named so.
+    pub(super) fn child(&self, parent: &RunKey, name: &str) -> RunKey {
+        let is_it = |run: &Run| match &run.origin {
+            Origin::Child { parent: id, call, .. } => *id == parent.id && named(call) == name,
+            Origin::Lead => false,
+        };
+        self.table.runs().into_iter().find(is_it).unwrap().key
+    }
+
     pub(super) async fn load(&self, key: &RunKey) -> Run {
         self.store().load(key).await.unwrap().unwrap()
     }
@@ -289,6 +298,16 @@ impl Stage {
             decide(&run, Command::Cancel(ending), &seen, self.clock.now(), &Policy::default()).unwrap();
         assert_eq!(store.commit(&change).await.unwrap(), Applied::Done);
     }
+}
+
+/// How the model called it: behind that is what tells the call from every other.
+pub(super) fn named(id: &str) -> &str {
+    id.rsplit_once('-').map_or(id, |(name, _)| name)
+}
+
+/// What a tool answered to the call that the model named so.
+pub(super) fn answer<'a>(state: &'a State, name: &str) -> Option<&'a Message> {
+    state.messages.iter().find(|message| message.tool_call_id.as_deref().map(named) == Some(name))
 }
 
 pub(super) fn call(id: &str, name: &str, args: Value) -> ToolCall {

@@ -8,7 +8,7 @@ use pudu_testkit::gate::CrashAt;
 use pudu_testkit::{Gate, Speech};
 use serde_json::{Value, json};
 
-use super::stage::{COUNT, Stage, call};
+use super::stage::{COUNT, Stage, answer, call, named};
 use super::{LONG, last, names};
 use crate::clarification::ASK_CLARIFICATION;
 use crate::subagents::TASK;
@@ -157,11 +157,11 @@ async fn a_subagent_is_told_its_own_part_and_asks_nobody() {
     .await;
     let key = stage.admit("r1", "find it", &json!({"subagent_enabled": true, "is_plan_mode": true})).await;
     stage.work(&stage.runner(&Gate::open()), &key, LONG).await;
-    let child = key.beside(pudu_domain::RunId::of_child(&key.id, "a"));
+    let child = stage.child(&key, "a");
     assert_eq!(stage.rest(&child).await.end().map(|end| end.outcome), Some(Outcome::Success));
     stage.rest(&key).await;
     let state = stage.state(&key).await;
-    let result = state.message("tool:a").unwrap();
+    let result = answer(&state, "a").unwrap();
     assert_eq!(result.content.text(), "Task Succeeded. Result: found");
     assert_eq!(
         result.additional_kwargs["subagent_model_name"], "fake",
@@ -199,7 +199,7 @@ async fn tools_of_servers_are_looked_for_and_then_called() {
     stage.rest(&key).await;
     let state = stage.state(&key).await;
     assert_eq!(state.promoted.as_ref().unwrap().names, ["example_echo"]);
-    assert!(state.message("tool:e").is_some(), "{:?}", state.messages);
+    assert!(answer(&state, "e").is_some(), "{:?}", state.messages);
     let systems = systems(&stage);
     assert!(systems[0].content.text().contains("<available-deferred-tools>\nexample_echo\n"));
     assert!(systems.iter().all(|system| *system == systems[0]));
@@ -220,7 +220,11 @@ async fn a_long_run_goes_on_from_a_summary_and_is_reminded_of_its_plan() {
             _ if said("todo_reminder") && said("durable_context_data") => {
                 Speech::calls("", [write("z", "completed")])
             }
-            _ if model.messages.iter().any(|message| message.tool_call_id.as_deref() == Some("z")) => {
+            _ if model
+                .messages
+                .iter()
+                .any(|message| message.tool_call_id.as_deref().map(named) == Some("z")) =>
+            {
                 Speech::text("done")
             }
             0 => Speech::calls("", [write("a", "in_progress"), call("c0", COUNT, json!({}))]),
@@ -260,7 +264,7 @@ async fn a_type_of_ones_own_has_the_tools_that_it_is_given() {
     stage.is_whole = true;
     let key = stage.admit("r1", "count", &json!({"subagent_enabled": true})).await;
     stage.work(&stage.runner(&Gate::open()), &key, LONG).await;
-    let child = key.beside(pudu_domain::RunId::of_child(&key.id, "a"));
+    let child = stage.child(&key, "a");
     stage.rest(&child).await;
     stage.rest(&key).await;
     assert_eq!(stage.counted.calls(), ["c"]);
@@ -290,7 +294,7 @@ async fn a_delegation_is_told_in_the_order_of_the_reference() {
     .await;
     let key = stage.admit("r1", "find it", &json!({"subagent_enabled": true})).await;
     stage.work(&stage.runner(&Gate::open()), &key, LONG).await;
-    stage.rest(&key.beside(pudu_domain::RunId::of_child(&key.id, "a"))).await;
+    stage.rest(&stage.child(&key, "a")).await;
     stage.rest(&key).await;
     let frames = stage.frames(&key).await;
     let mut told: Vec<String> = frames
