@@ -43,12 +43,8 @@ impl Stage {
         fixture::a_poller_was_here(store.as_ref(), clock.now()).await.unwrap();
         let ports = Ports {
             tasks: store.clone(),
-            runs: store.clone(),
-            blobs: Arc::new(pudu_testkit::FakeBlobs::default()),
             notes: store.clone(),
             threads: store.clone(),
-            runs: store.clone(),
-            blobs: Arc::new(pudu_testkit::FakeBlobs::default()),
             due: store.clone(),
             beacons: store.clone(),
             audit: store.clone(),
