@@ -114,6 +114,13 @@ pub enum Command {
         #[arg(long)]
         worker: String,
     },
+    /// The agent of `demo --crash`, the same way.
+    #[command(hide = true)]
+    DemoAgent {
+        /// The name under which it claims.
+        #[arg(long)]
+        worker: String,
+    },
 }
 
 /// What can be done with API keys. It works beside a running Pudu and without one: who holds the data folder, or may write
@@ -272,7 +279,7 @@ pub struct DemoArgs {
     /// Keep the table in this folder. Default: a temporary one that is removed.
     #[arg(long, value_name = "DIR")]
     pub data_dir: Option<PathBuf>,
-    /// Kill the poller in the middle of a status call, and show how another one takes over.
+    /// Kill the poller in the middle of a status call and an agent in the middle of a run, and show how others take over.
     #[arg(long)]
     pub crash: bool,
 }
@@ -297,6 +304,7 @@ pub async fn run(cli: Cli) -> anyhow::Result<()> {
         Some(Command::Mcp(McpCommand::Add(args))) => commands::connect(&args),
         Some(Command::Demo(args)) => demo::run(args).await,
         Some(Command::DemoPoller { worker }) => demo::poller(worker).await,
+        Some(Command::DemoAgent { worker }) => demo::agent(worker).await,
     }
 }
 

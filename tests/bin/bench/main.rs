@@ -8,6 +8,7 @@
 )]
 #![expect(clippy::cast_precision_loss, reason = "figures for people, far below 2^52")]
 
+mod agent;
 mod call;
 mod cost;
 mod drain;
@@ -40,6 +41,8 @@ enum Name {
     /// One `tools/call` through the client, on a bare session of the SDK, and as a raw POST, in both eras; and the memory
     /// of 256 pooled stdio sessions.
     Call,
+    /// What a step of an agent's run adds to its model, one stream of it, an hour of waiting, and the memory of runs side by side.
+    Agent,
     /// Is the stdio server of those sessions.
     #[value(hide = true)]
     Serve,
@@ -87,6 +90,7 @@ fn main() -> anyhow::Result<()> {
             Name::Lateness => lateness::run(&mut out).await,
             Name::Growth => growth::run(&mut out).await,
             Name::Call => call::run(&mut out).await,
+            Name::Agent => agent::run(&mut out).await,
             Name::Gateway => gateway::run(&mut out).await,
             Name::Echo => gateway::serve(&arguments.speaks, |url| println!("{url}")).await,
             Name::Serve | Name::Cost => Ok(()),

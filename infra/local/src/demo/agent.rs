@@ -9,9 +9,16 @@ use serde_json::{Value, json};
 
 use super::stage::{LOOK, SERVER, Stage};
 use super::steps::Steps;
+use super::worker::{AGENT, Worker};
+use crate::engine::Endpoint;
 
 /// Seconds of the work that the agent submits: it goes on when the agent's run is over.
 const DURATION: u32 = 4;
+/// Steps that stand when the agent is killed.
+const STAND: u32 = 2;
+
+const FIRST: &str = "agent-1";
+const SECOND: &str = "agent-2";
 
 pub(super) async fn tell(stage: &Stage, steps: &Steps) -> anyhow::Result<()> {
     let run = ask(stage, steps).await?;
@@ -38,6 +45,51 @@ pub(super) async fn tell(stage: &Stage, steps: &Steps) -> anyhow::Result<()> {
     steps.next("answer in the thread");
     steps.seen(&answer(stage).await?);
     Ok(())
+}
+
+/// The same run, whose agent is killed in the middle of it.
+pub(super) async fn crash(stage: &Stage, steps: &Steps, endpoint: &Endpoint) -> anyhow::Result<()> {
+    steps.next("first agent");
+    let mut first = Worker::start(stage, endpoint, AGENT, FIRST)?;
+    steps.seen(&format!("process {}", first.pid()));
+    let key = ask(stage, steps).await?;
+
+    steps.next("agent killed");
+    let before = loop {
+        let run = stage.run(&key).await?;
+        if run.end().is_some() {
+            bail!("the run had ended before its agent could be killed");
+        }
+        if run.checkpoints >= STAND {
+            break run;
+        }
+        SystemClock.sleep(LOOK / 10).await;
+    };
+    first.kill().await?;
+    let left = stage.run(&key).await?;
+    if left.end().is_some() {
+        bail!("the run had ended when its agent was killed");
+    }
+    steps.seen(&format!("by SIGKILL; of its run {} steps stand", left.checkpoints.max(before.checkpoints)));
+
+    steps.next("second agent");
+    let mut second = Worker::start(stage, endpoint, AGENT, SECOND)?;
+    let ended = stage.watch_run(&key).await?;
+    if ended.durable.generation <= left.durable.generation {
+        bail!("nobody claimed the run again: {:?}", ended.durable);
+    }
+    steps.seen(&format!("process {} went on behind them; {} steps stand", second.pid(), ended.checkpoints));
+    plan(stage, steps).await?;
+    delegation(stage, steps, &ended).await?;
+
+    steps.next("exactly one task");
+    let tasks = TaskStore::list(&*stage.house.table, &stage.thread, 10, None).await?;
+    // The other one is the story's before.
+    if tasks.len() != 2 {
+        bail!("the thread has {} tasks", tasks.len());
+    }
+    steps.seen("no step that stood was done again: the run submitted one");
+    second.kill().await
 }
 
 /// A run in plan mode that delegates, asked for as any client would.

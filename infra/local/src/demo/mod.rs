@@ -8,6 +8,7 @@ mod crash;
 mod stage;
 mod steps;
 mod story;
+mod worker;
 
 use std::time::Duration;
 
@@ -16,7 +17,7 @@ use pudu_domain::Policy;
 use crate::cli::DemoArgs;
 use crate::run::Signals;
 
-pub use crash::poller;
+pub use worker::{agent, poller};
 
 use stage::Stage;
 use steps::Steps;

@@ -76,8 +76,8 @@ impl Stage {
         let listener = listen_anywhere().await?;
         let example_url = machine.example(example.clone(), listener)?;
         machine.notify();
-        machine.act();
         if !args.crash {
+            machine.act();
             machine.poll();
         }
         let thread = ThreadId::parse(format!("demo-{}", new_key(&OsRandom)))?;

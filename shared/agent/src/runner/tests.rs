@@ -3,6 +3,7 @@
 mod children;
 mod guards;
 mod lost;
+mod simulated;
 mod stage;
 mod storm;
 mod whole;

@@ -119,7 +119,7 @@ impl Stage {
         stage
     }
 
-    fn wiring(&self, gate: &Gate) -> Wiring {
+    pub(super) fn wiring(&self, gate: &Gate) -> Wiring {
         let clock: Arc<dyn Clock> = Arc::new(self.clock);
         let random = Arc::new(self.random.fork());
         let store = Arc::new(self.table.store(Arc::clone(&clock), gate.clone()));

@@ -1,0 +1,222 @@
+//! Runs of agents without their models: what a step adds to a model's own time and costs at the table, how fast a stream tells what is
+//! stored, what an hour of waiting costs, and how much memory runs side by side take.
+
+mod talk;
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use acceptance::{HandClock, MeteredTable};
+use anyhow::Context;
+use http::Request;
+use http_body_util::BodyExt;
+use pudu::engine::Engine;
+use pudu::house::{House, Plan};
+use pudu_app::deadline::Deadline;
+use pudu_app::limits::Limits;
+use pudu_app::ports::{Clock, ItemKey, Models, RunStore};
+use pudu_app::runs::Wanted;
+use pudu_app::wiring::Wiring;
+use pudu_app::worker::{Call, Work};
+use pudu_compose::{Base, Egress, ports, runner};
+use pudu_config::NoSecrets;
+use pudu_domain::run::Phase;
+use pudu_domain::{Lane, Policy, Run, RunKey, ThreadKey};
+use pudu_lambda::clock::SystemClock;
+use pudu_lambda::random::OsRandom;
+use pudu_testkit::{FakeBlobs, FixedKeys, fixture};
+use tokio::task::JoinSet;
+use tower::ServiceExt;
+
+use crate::row::Row;
+use talk::{Talker, wanted};
+
+/// Runs whose steps are measured.
+const RUNS: usize = 20;
+/// Rounds of a model's answer and a tool's in each.
+const ROUNDS: usize = 12;
+/// What the streamed run says, in words.
+const WORDS: usize = 4_000;
+/// Runs side by side whose memory is measured.
+const SIDE_BY_SIDE: [usize; 3] = [1, 3, 20];
+
+/// Everything of a process over a table in memory.
+struct Bench {
+    metered: MeteredTable,
+    wiring: Wiring,
+}
+
+impl Bench {
+    async fn new(clock: Arc<dyn Clock>) -> anyhow::Result<Self> {
+        let metered = MeteredTable::new(Arc::clone(&clock)).await;
+        let base = Base {
+            table: metered.table.clone(),
+            blobs: Arc::new(FakeBlobs::default()),
+            config: None,
+            keys: Arc::new(FixedKeys),
+            secrets: Arc::new(NoSecrets),
+            egress: Egress::machine(),
+            waker: None,
+            tokens: None,
+            stdio: None,
+            clock,
+            random: Arc::new(OsRandom),
+        };
+        // Nobody waits for what may come.
+        let limits = Limits { linger: Duration::ZERO, ..Limits::default() };
+        let wiring = Wiring::new(ports(base)?, Policy::default(), limits, "bench".to_owned());
+        Ok(Self { metered, wiring })
+    }
+
+    async fn admit(&self, wanted: Wanted) -> anyhow::Result<RunKey> {
+        Ok(self.wiring.runs().admit(wanted).await?.run.key)
+    }
+
+    async fn load(&self, key: &RunKey) -> anyhow::Result<Run> {
+        RunStore::load(&*self.metered.table, key).await?.context("the run is there")
+    }
+
+    /// Works on a run until it ends or waits.
+    async fn work(&self, models: &Arc<dyn Models>, key: &RunKey) {
+        let runner = runner(&self.wiring, Arc::clone(models), "bench");
+        let deadline = Deadline::at(self.wiring.runs().clock.now() + Duration::from_mins(15));
+        runner.run(Lane::Run, &ItemKey::Run(key.clone()), deadline).await;
+    }
+}
+
+/// Prints each figure.
+pub(crate) async fn run(out: &mut impl FnMut(Row)) -> anyhow::Result<()> {
+    steps(out).await?;
+    stream(out).await?;
+    parked(out).await?;
+    memory(out).await
+}
+
+/// From a model's answer to its next call are two steps: the answer is stored, its tool is called, and that is stored.
+async fn steps(out: &mut impl FnMut(Row)) -> anyhow::Result<()> {
+    let bench = Bench::new(Arc::new(SystemClock)).await?;
+    let (mut millis, mut stored, mut cost) = (Vec::new(), 0, 0.0);
+    for number in 0..RUNS {
+        let talker = Talker::with_tools(ROUNDS);
+        let models: Arc<dyn Models> = Arc::new(talker.clone());
+        let key = bench.admit(wanted(&fixture::thread(&format!("steps-{number}")), "plan")?).await?;
+        bench.metered.costs.take();
+        bench.work(&models, &key).await;
+        cost += bench.metered.costs.take().write;
+        let run = bench.load(&key).await?;
+        anyhow::ensure!(run.end().is_some(), "the run has not ended: {:?}", run.phase);
+        stored += run.checkpoints;
+        millis.extend(talker.pauses().into_iter().map(|pause| pause.as_secs_f64() * 500.0));
+    }
+    millis.sort_by(f64::total_cmp);
+    let at = |percent: usize| millis.get((millis.len() - 1) * percent / 100).copied().unwrap_or(f64::NAN);
+    out(Row::of("agent")
+        .with("what", "a step without the model")
+        .with("steps", stored)
+        .precise("ms_p50", at(50))
+        .precise("ms_p99", at(99))
+        .number("write_units_per_step", cost / f64::from(stored)));
+    Ok(())
+}
+
+/// One stream that tells a run that has ended, from its beginning, through the gateway's router.
+async fn stream(out: &mut impl FnMut(Row)) -> anyhow::Result<()> {
+    let folder = tempfile::tempdir()?;
+    let engine = Engine::in_memory()?;
+    let plan = Plan {
+        no_auth: true,
+        ..Plan::new(engine.client(), "pudu".to_owned(), folder.path().join("seal.key"))
+    };
+    let house = House::new(plan)?;
+    house.create_table().await?;
+    let thread = ThreadKey { user: house.user.clone(), thread: fixture::thread("stream").thread };
+    let key = house.wiring.runs().admit(wanted(&thread, "talk")?).await?.run.key;
+    let models: Arc<dyn Models> = Arc::new(Talker::of_words(WORDS));
+    let deadline = Deadline::at(SystemClock.now() + Duration::from_mins(15));
+    let work = runner(&house.wiring, models, "bench");
+    work.run(Lane::Run, &ItemKey::Run(key.clone()), deadline).await;
+    let uri = format!("/api/threads/{}/runs/{}/join", thread.thread, key.id);
+    let request = Request::get(uri).header("host", "127.0.0.1").body(axum::body::Body::empty())?;
+    let began = Instant::now();
+    let answer = house.gateway().oneshot(request).await?;
+    anyhow::ensure!(answer.status().is_success(), "the stream was refused: {}", answer.status());
+    let body = answer.into_body().collect().await?.to_bytes();
+    let took = began.elapsed().as_secs_f64();
+    let events = std::str::from_utf8(&body)?.matches("event: ").count();
+    out(Row::of("agent")
+        .with("what", "one stream of a run that has ended")
+        .with("events", events)
+        .with("bytes", body.len())
+        .number("events_per_second", events as f64 / took));
+    Ok(())
+}
+
+/// An hour of ticks, with a run that waits for its subagent and without.
+async fn parked(out: &mut impl FnMut(Row)) -> anyhow::Result<()> {
+    let clock = Arc::new(HandClock::default());
+    let bench = Bench::new(clock.clone()).await?;
+    let models: Arc<dyn Models> = Arc::new(Talker::delegating());
+    let mut hours = Vec::new();
+    for with_run in [false, true] {
+        if with_run {
+            let key = bench.admit(wanted(&fixture::thread("parked"), "delegate")?).await?;
+            bench.work(&models, &key).await;
+            let run = bench.load(&key).await?;
+            // Its subagent is somebody else's: it is taken, and works as long as it takes.
+            let Phase::Parked { open } = &run.phase else { anyhow::bail!("{:?}", run.phase) };
+            for child in open {
+                let lease = fixture::lease("somebody", clock.now() + Duration::from_hours(2));
+                let taken = RunStore::claim(&*bench.metered.table, &key.beside(child.clone()), lease).await?;
+                taken.context("the subagent is free")?;
+            }
+        }
+        bench.metered.costs.take();
+        for _ in 0..60 {
+            clock.advance(Duration::from_secs(10));
+            let work = Arc::new(runner(&bench.wiring, Arc::clone(&models), "bench"));
+            let deadline = Deadline::at(clock.now() + Duration::from_mins(15));
+            bench.wiring.drain().answer(work, Call::Tick, deadline).await.clean()?;
+        }
+        hours.push(bench.metered.costs.take());
+    }
+    let [idle, waiting] = hours[..] else { anyhow::bail!("two were measured") };
+    out(Row::of("agent")
+        .with("what", "60 ticks with a run that waits, beyond 60 without")
+        .number("write_units", waiting.write - idle.write)
+        .number("read_units", waiting.read - idle.read));
+    Ok(())
+}
+
+/// Runs side by side in one process, as subagents are that one invocation happens to take up: what they add to the process's memory while
+/// their model is slow.
+async fn memory(out: &mut impl FnMut(Row)) -> anyhow::Result<()> {
+    let bench = Arc::new(Bench::new(Arc::new(SystemClock)).await?);
+    for count in SIDE_BY_SIDE {
+        let models: Arc<dyn Models> = Arc::new(Talker::slow());
+        let before = resident()?;
+        let mut working = JoinSet::new();
+        for number in 0..count {
+            let thread = fixture::thread(&format!("memory-{count}-{number}"));
+            let key = bench.admit(wanted(&thread, "talk")?).await?;
+            let (bench, models) = (Arc::clone(&bench), Arc::clone(&models));
+            working.spawn(async move { bench.work(&models, &key).await });
+        }
+        SystemClock.sleep(talk::SLOW / 2).await;
+        let during = resident()?;
+        while working.join_next().await.is_some() {}
+        out(Row::of("agent")
+            .with("what", "runs side by side")
+            .with("runs", count)
+            .number("resident_mb", during)
+            .number("added_mb", during - before));
+    }
+    Ok(())
+}
+
+/// This process's resident memory, in megabytes.
+fn resident() -> anyhow::Result<f64> {
+    let status = std::fs::read_to_string("/proc/self/status").context("this system does not tell")?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).context("there is no VmRSS")?;
+    let kilobytes: f64 = line.trim().trim_end_matches("kB").trim().parse()?;
+    Ok(kilobytes / 1024.0)
+}
