@@ -9,9 +9,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use pudu_app::ports::{Clock, ItemKey, ModelCall, ModelFault};
+use pudu_app::ports::{Clock, ModelCall, ModelFault};
 use pudu_app::runs::{Action, AdmitError, Wanted};
-use pudu_app::worker::Work;
 use pudu_domain::chat::{Message, Speaker};
 use pudu_domain::run::Strategy;
 use pudu_domain::{IdempotencyKey, Lane, RunKey, Scope};

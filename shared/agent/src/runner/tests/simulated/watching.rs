@@ -19,7 +19,8 @@ pub(super) struct Watching(Arc<Mutex<Vec<String>>>);
 impl Watching {
     /// A model is asked.
     pub(super) fn model(&self, call: &ModelCall) {
-        if call.messages.iter().any(|message| message.id == call.id) {
+        // A call beside the conversation has no answer that stands.
+        if !call.tools.is_empty() && call.messages.iter().any(|message| message.id == call.id) {
             self.add(format!("the model was asked again for the answer {} that stands", call.id));
         }
     }
