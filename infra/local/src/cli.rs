@@ -303,8 +303,8 @@ pub async fn run(cli: Cli) -> anyhow::Result<()> {
         Some(Command::Keys(command)) => commands::keys(&command).await,
         Some(Command::Mcp(McpCommand::Add(args))) => commands::connect(&args),
         Some(Command::Demo(args)) => demo::run(args).await,
-        Some(Command::DemoPoller { worker }) => demo::poller(worker).await,
-        Some(Command::DemoAgent { worker }) => demo::agent(worker).await,
+        Some(Command::DemoPoller { worker }) => Box::pin(demo::poller(worker)).await,
+        Some(Command::DemoAgent { worker }) => Box::pin(demo::agent(worker)).await,
     }
 }
 
