@@ -19,14 +19,17 @@ fn fits(saw: &Value) {
     assert!(saw["ids"].as_array().unwrap().iter().all(Value::is_string), "{saw}");
     assert_eq!(saw["end"], json!({ "status": "success", "stop_reason": null, "error": null }), "{saw}");
     assert_eq!((&saw["status"], &saw["assistants"]), (&json!("success"), &json!(["lead_agent"])), "{saw}");
-    assert_eq!((&saw["messages"], &saw["first"]), (&json!(["human", "ai"]), &json!(["human"])), "{saw}");
+    // What the agent tells its model of the day comes before.
+    let messages = saw["messages"].as_array().unwrap();
+    assert!(messages.ends_with(&[json!("human"), json!("ai")]), "{saw}");
+    assert_eq!(saw["first"].as_array().unwrap().last(), Some(&json!("human")), "{saw}");
     assert!(saw["history"].as_u64() >= Some(2), "{saw}");
     let joined = saw["joined"].as_array().unwrap();
     assert!(joined.len() >= 3 && joined.iter().all(|event| event != "messages"), "{saw}");
     assert_eq!((&saw["behind"], &saw["same"]), (&json!(["end"]), &json!(true)), "{saw}");
     // The built-in script may have been faster.
     assert!(saw["cancelled"] == "interrupted" || saw["cancelled"] == "success", "{saw}");
-    assert_eq!(saw["waited"], 4, "{saw}");
+    assert_eq!(saw["waited"], messages.len() + 2, "{saw}");
     assert_eq!((&saw["found"], &saw["runs"]), (&json!([[true, "Deer"]]), &json!(3)), "{saw}");
     assert_eq!(saw["stateless"].as_array().unwrap().last().unwrap(), "end", "{saw}");
 }

@@ -16,6 +16,10 @@ const MAX_RECURSION_LIMIT: u64 = 1000;
 const OURS: [&str; 6] =
     ["is_internal", "authz_attributes", "channel_user_id", "non_interactive", "user_id", "run_id"];
 const OURS_TOO: &str = "langgraph_auth_user";
+/// Most secrets of one run.
+const MOST_SECRETS: usize = 64;
+/// Most bytes of a secret, and of its name.
+const SECRET_BYTES: usize = 8 * 1024;
 /// Where its caller's secrets are.
 const SECRETS: &str = "secrets";
 
@@ -41,8 +45,10 @@ pub enum Unfit {
     /// The name of an assistant that can be no agent's.
     #[error("assistant_id must be lead_agent, or the name of an agent: letters, digits and hyphens only")]
     Assistant,
-    /// Secrets that are no texts by names.
-    #[error("context.secrets must be an object of texts")]
+    /// Secrets that are no texts by names, or too many or too long.
+    #[error(
+        "context.secrets must be an object of at most {MOST_SECRETS} texts of at most {SECRET_BYTES} bytes"
+    )]
     Secrets,
     /// A thread that can be none.
     #[error("config.configurable.thread_id must be 1 to 64 characters of A-Z, a-z, 0-9, _ and -")]
@@ -145,10 +151,13 @@ fn cleared(mut options: Map<String, Value>) -> Map<String, Value> {
 fn taken(options: &mut Map<String, Value>) -> Result<BTreeMap<String, SecretString>, Unfit> {
     match options.remove(SECRETS) {
         None | Some(Value::Null) => Ok(BTreeMap::new()),
+        Some(Value::Object(secrets)) if secrets.len() > MOST_SECRETS => Err(Unfit::Secrets),
         Some(Value::Object(secrets)) => secrets
             .into_iter()
             .map(|(name, value)| match value {
-                Value::String(text) => Ok((name, SecretString::from(text))),
+                Value::String(text) if name.len().max(text.len()) <= SECRET_BYTES => {
+                    Ok((name, SecretString::from(text)))
+                }
                 _ => Err(Unfit::Secrets),
             })
             .collect(),
@@ -248,7 +257,9 @@ mod tests {
         assert!(!format!("{settled:?}").contains("canary"));
         assert_eq!(settled.secrets["TOKEN"].expose_secret(), "canary");
         assert_eq!(settled.secrets["MORE"].expose_secret(), "canary");
-        for wrong in [json!({"secrets": 1}), json!({"secrets": {"A": 1}})] {
+        let many: Map<String, Value> = (0..65).map(|n| (format!("S{n}"), json!("x"))).collect();
+        let long = json!({"secrets": {"A": "x".repeat(SECRET_BYTES + 1)}});
+        for wrong in [json!({"secrets": 1}), json!({"secrets": {"A": 1}}), json!({"secrets": many}), long] {
             assert_eq!(configure(LEAD, &Value::Null, &wrong, &t()).unwrap_err(), Unfit::Secrets);
         }
         assert!(configure(LEAD, &json!(1), &Value::Null, &t()).is_err());
