@@ -72,7 +72,11 @@ impl Shape for AssistantSearch {
 /// The assistant of the path.
 #[derive(IntoParams)]
 #[into_params(names("assistant"), parameter_in = Path)]
-pub(super) struct AssistantId(#[param(value_type = String)] String);
+pub(super) struct AssistantId(
+    /// `lead_agent`, or the name of a custom agent
+    #[param(value_type = String)]
+    String,
+);
 
 impl FromRequestParts<Gateway> for AssistantId {
     type Rejection = Failure;

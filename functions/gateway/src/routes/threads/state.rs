@@ -24,7 +24,11 @@ const USUAL: usize = 10;
 /// The checkpoint of the path.
 #[derive(IntoParams)]
 #[into_params(names("checkpoint"), parameter_in = Path)]
-pub(in crate::routes) struct Named(#[param(value_type = String)] Head);
+pub(in crate::routes) struct Named(
+    /// A checkpoint of the thread
+    #[param(value_type = String)]
+    Head,
+);
 
 impl FromRequestParts<Gateway> for Named {
     type Rejection = Failure;
