@@ -3,18 +3,21 @@
 
 mod rough;
 
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use acceptance::ports::wired_by;
 use pudu_app::deadline::Deadline;
-use pudu_app::ports::{Caller, Clock};
+use pudu_app::ports::{Applied, Caller, Clock};
+use pudu_app::runs::Wanted;
 use pudu_app::tools::{InvokeError, Invoked, Terms};
 use pudu_app::wiring::Wiring;
 use pudu_app::worker::Work;
 use pudu_config::Document;
-use pudu_domain::{IdempotencyKey, Status};
+use pudu_domain::run::{Body, Command, Notice, Seen, Step, Strategy, decide};
+use pudu_domain::{IdempotencyKey, Policy, Scope, Status};
 use pudu_testkit::gate::{Call, Open, Script};
 use pudu_testkit::server::{Plan, Question};
 use pudu_testkit::{FakeServer, FakeTable, Fate, Gate, Trace, VirtualClock, fixture};
@@ -94,7 +97,43 @@ impl Yard {
         let (wiring, _) = yard.process(Open);
         yard.tick(&wiring, Arc::new(wiring.poller())).await;
         assert_eq!(yard.table.notes().len(), 2);
+        yard.converse().await;
         yard
+    }
+
+    /// Two runs of the thread: one that somebody works on, and that has told something; one that waits for it.
+    async fn converse(&self) {
+        let (wiring, _) = self.process(Open);
+        let runs = wiring.runs();
+        for (strategy, key) in [(Strategy::Reject, Some("a")), (Strategy::Enqueue, None)] {
+            runs.admit(Wanted {
+                thread: fixture::thread("t"),
+                must_exist: false,
+                assistant: "lead_agent".to_owned(),
+                input: Vec::new(),
+                options: Map::new(),
+                metadata: Map::new(),
+                kwargs: Map::new(),
+                strategy,
+                scope: Scope::All,
+                base: None,
+                secrets: BTreeMap::new(),
+                key: key.map(|key| IdempotencyKey::parse(key).unwrap()),
+            })
+            .await
+            .unwrap();
+        }
+        let first = self.table.runs().remove(0);
+        let held = runs.store.claim(&first.key, fixture::lease("agent", self.clock.now())).await.unwrap();
+        let step = Step {
+            body: Some(Body::Snapshot(Box::default())),
+            notices: vec![Notice::Values { number: 0 }],
+            ..Step::default()
+        };
+        let command = Command::Advance { step, lease: self.clock.now() + fixture::LEASE };
+        let policy = Policy::default();
+        let change = decide(&held.unwrap(), command, &Seen::default(), self.clock.now(), &policy).unwrap();
+        assert_eq!(runs.store.commit(&change).await.unwrap(), Applied::Done);
     }
 
     fn process(&self, script: impl Script + 'static) -> (Wiring, Gate) {
@@ -164,6 +203,8 @@ impl Yard {
         left.extend(self.table.delivered().iter().map(|events| format!("{events:?}")));
         left.extend(self.table.handles().iter().map(|handle| format!("{handle:?}")));
         left.extend(self.table.repeatable().iter().map(|key| format!("{key:?}")));
+        left.extend(self.table.runs().iter().map(|run| format!("{run:?}")));
+        left.extend(self.table.conversations().iter().map(|talk| format!("{talk:?}")));
         left.extend(self.table.threads().iter().map(|thread| format!("{thread:?}")));
         left
     }
@@ -274,6 +315,25 @@ async fn nothing_is_submitted_in_a_thread_that_is_being_deleted_and_its_name_is_
     yard.settle().await;
     assert!(matches!(yard.submit(Some("k")).await, Ok(Invoked::Submitted(_))));
     assert_eq!((yard.table.tasks().len(), yard.running()), (1, 1));
+}
+
+/// Nobody waits for a run: whoever works on it finds that it has ended, and what waits never begins.
+#[tokio::test(start_paused = true)]
+async fn runs_of_a_thread_that_is_being_deleted_end_at_once() {
+    let yard = Yard::busy().await;
+    let runs = yard.table.runs();
+    assert!(runs.iter().all(|run| run.end().is_none()) && runs.len() == 2);
+    assert!(yard.delete(Open).await);
+    yard.work_as(true, Open).await;
+    let ended: Vec<&str> = yard.table.runs().iter().map(|run| run.phase.status()).collect();
+    assert_eq!(ended, ["interrupted", "interrupted"], "the tasks are still waited for");
+    let policy = Policy::default();
+    let command = Command::Advance { step: Step::default(), lease: yard.clock.now() + fixture::LEASE };
+    let late = decide(&runs[0], command, &Seen::default(), yard.clock.now(), &policy).unwrap();
+    let (wiring, _) = yard.process(Open);
+    assert_eq!(wiring.runs().store.commit(&late).await.unwrap(), Applied::Lost);
+    yard.settle().await;
+    assert!(yard.left().is_empty(), "{:#?}", yard.left());
 }
 
 /// A task that was put aside can be ended by nobody: it goes with its thread, and the log says so.

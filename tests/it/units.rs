@@ -3,6 +3,7 @@
 //! On the embedded engine only: what the second one says of capacity is not what DynamoDB bills.
 
 mod follow;
+mod runs;
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -151,6 +151,7 @@ impl Wiring {
             worker: self.worker.clone(),
             threads: Arc::clone(&self.ports.threads),
             notes: Arc::clone(&self.ports.notes),
+            runs: self.runs(),
             blobs: Arc::clone(&self.ports.blobs),
             settle: self.settle(),
             client: Arc::new(self.ports.mcp.clone()),

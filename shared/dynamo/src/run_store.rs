@@ -3,6 +3,8 @@
 mod plan;
 mod reading;
 mod stream;
+#[cfg(test)]
+mod tests;
 
 use async_trait::async_trait;
 use pudu_app::ports::{Applied, ConversationKept, Record, RecordQuery, RunStore, StoreError, ToldPage};

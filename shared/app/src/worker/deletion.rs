@@ -17,6 +17,7 @@ use crate::chain::Chain;
 use crate::deadline::Deadline;
 use crate::limits::Limits;
 use crate::ports::{Blobs, Committed, Erased, McpClient, NoteStore, Random, StoreError, ThreadStore};
+use crate::runs::{Action, CancelError, Runs};
 use crate::settle::Settle;
 
 /// Tasks, and notifications, that are looked at together.
@@ -31,6 +32,8 @@ pub struct Deletion {
     pub threads: Arc<dyn ThreadStore>,
     /// Their notifications.
     pub notes: Arc<dyn NoteStore>,
+    /// Their runs.
+    pub runs: Runs,
     /// What of them is too large for a row.
     pub blobs: Arc<dyn Blobs>,
     /// Their tasks.
@@ -130,12 +133,33 @@ impl Deletion {
         Ok(if command == Command::GiveBack { Ran::Refused } else { Ran::Worked })
     }
 
-    /// Brings everything of the thread on its way to its end.
+    /// Brings everything of the thread on its way to its end: its runs first, which begin what follows.
     async fn end_all(&self, key: &ThreadKey, span: Span) -> Result<Looked, StoreError> {
+        if self.end_runs(key, span).await? == Looked::Cut {
+            return Ok(Looked::Cut);
+        }
         match (self.end_tasks(key, span).await?, self.end_notes(key, span).await?) {
             (Looked::Alive, _) | (_, Looked::Alive) => Ok(Looked::Alive),
             (Looked::Cut, _) | (_, Looked::Cut) => Ok(Looked::Cut),
             (Looked::Ended, Looked::Ended) => Ok(Looked::Ended),
+        }
+    }
+
+    /// Ends every run, also one that somebody works on just now: he is fenced, and nothing is waited for. The newest first, so that
+    /// one that waits for its turn does not get it.
+    async fn end_runs(&self, key: &ThreadKey, span: Span) -> Result<Looked, StoreError> {
+        loop {
+            let page = self.threads.live_runs(key, PAGE).await?;
+            if page.is_empty() {
+                return Ok(Looked::Ended);
+            }
+            for run in page.iter().rev() {
+                if span.is_over(self.settle.clock.now()) {
+                    return Ok(Looked::Cut);
+                }
+                let ended = self.runs.cancel(run, Action::Interrupt).await;
+                ended.map_err(|CancelError::Store(error)| error)?;
+            }
         }
     }
 
