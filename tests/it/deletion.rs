@@ -123,7 +123,8 @@ impl Yard {
             .await
             .unwrap();
         }
-        let first = self.table.runs().remove(0);
+        // Made in one moment, so their ids are in no order: the first is the one that somebody is to work on.
+        let first = self.table.runs().into_iter().find(|run| run.durable.due.is_some()).unwrap();
         let held = runs.store.claim(&first.key, fixture::lease("agent", self.clock.now())).await.unwrap();
         let step = Step {
             body: Some(Body::Snapshot(Box::default())),
@@ -329,7 +330,8 @@ async fn runs_of_a_thread_that_is_being_deleted_end_at_once() {
     assert_eq!(ended, ["interrupted", "interrupted"], "the tasks are still waited for");
     let policy = Policy::default();
     let command = Command::Advance { step: Step::default(), lease: yard.clock.now() + fixture::LEASE };
-    let late = decide(&runs[0], command, &Seen::default(), yard.clock.now(), &policy).unwrap();
+    let held = runs.iter().find(|run| run.durable.lease.is_some()).unwrap();
+    let late = decide(held, command, &Seen::default(), yard.clock.now(), &policy).unwrap();
     let (wiring, _) = yard.process(Open);
     assert_eq!(wiring.runs().store.commit(&late).await.unwrap(), Applied::Lost);
     yard.settle().await;
