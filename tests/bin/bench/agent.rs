@@ -142,7 +142,7 @@ async fn stream(out: &mut impl FnMut(Row)) -> anyhow::Result<()> {
     anyhow::ensure!(answer.status().is_success(), "the stream was refused: {}", answer.status());
     let body = answer.into_body().collect().await?.to_bytes();
     let took = began.elapsed().as_secs_f64();
-    let events = std::str::from_utf8(&body)?.matches("event: ").count();
+    let events = std::str::from_utf8(&body)?.matches("event:").count();
     out(Row::of("agent")
         .with("what", "one stream of a run that has ended")
         .with("events", events)
