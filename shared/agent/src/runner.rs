@@ -31,7 +31,9 @@ use pudu_app::runs::checkpoints::Checkpoints;
 use pudu_app::tools::Tools;
 use pudu_app::wakeups::Wakeups;
 use pudu_app::worker::{Ran, Work};
-use pudu_domain::{Lane, Lease, Policy, RunKey};
+use pudu_domain::run::{ATTEMPTS, Strategy};
+use pudu_domain::{Lane, Lease, Policy, RunKey, RunSpec, Scope};
+use serde_json::Map;
 
 use crate::middleware::Middleware;
 use crate::tool::Tool;
@@ -112,12 +114,42 @@ impl Runner {
             until: now + self.parts.limits.lease,
         };
         let Some(run) = self.parts.runs.claim(key, lease).await? else { return Ok(Ran::Refused) };
-        let Some(spec) = self.parts.runs.spec(key).await? else {
-            tracing::error!(run.id = %key.id, "a run has no spec; it is left to its lease");
-            return Ok(Ran::Failed);
+        let spec = match self.parts.runs.spec(key).await {
+            Ok(Some(spec)) => spec,
+            Err(error @ StoreError::Unavailable { .. }) => return Err(error),
+            unreadable => {
+                let why = match unreadable {
+                    Err(error) => Chain(&error).to_string(),
+                    Ok(_) => "it is not there".to_owned(),
+                };
+                tracing::error!(run.id = %key.id, why, "what a run is to do cannot be read");
+                if run.attempts() <= ATTEMPTS {
+                    return Ok(Ran::Failed);
+                }
+                let session = Session::new(Arc::clone(&self.parts), run, nothing(), deadline);
+                let why = session.failed("what the run is to do cannot be read");
+                return session.conclude(Err(why)).await;
+            }
         };
         let mut session = Session::new(Arc::clone(&self.parts), run, spec, deadline);
         let went = session.go_on().await;
         session.conclude(went).await
+    }
+}
+
+/// The spec of a run that can only be ended.
+fn nothing() -> RunSpec {
+    RunSpec {
+        assistant: String::new(),
+        input: Vec::new(),
+        options: Map::new(),
+        metadata: Map::new(),
+        kwargs: Map::new(),
+        strategy: Strategy::Reject,
+        scope: Scope::All,
+        base: None,
+        subagent: None,
+        secrets: false,
+        key: None,
     }
 }

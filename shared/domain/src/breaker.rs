@@ -91,6 +91,8 @@ pub enum Outcome {
     Answered,
     /// It did not, or said that it cannot just now.
     Failed,
+    /// Nobody waited for its answer, so it says nothing of the provider.
+    Dropped,
 }
 
 impl Breaker {
@@ -138,6 +140,7 @@ impl Breaker {
         after.calls.retain(|place| place.call != call);
         let is_probe = self.probe.is_some_and(|probe| probe.call == call);
         match (self.open_until, outcome) {
+            (Some(_), Outcome::Dropped) if is_probe => after.probe = None,
             (None, Outcome::Answered) => after.failures = 0,
             (None, Outcome::Failed) => {
                 after.failures = self.failures.saturating_add(1);
@@ -150,7 +153,7 @@ impl Breaker {
                 (after.open_until, after.probe) = (Some(now + OPEN_FOR), None);
             }
             // A call that began before it opened says nothing new.
-            (Some(_), _) => {}
+            (None, Outcome::Dropped) | (Some(_), _) => {}
         }
         (after != *self).then(|| after.changed(self, call))
     }

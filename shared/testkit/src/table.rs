@@ -245,6 +245,11 @@ impl FakeTable {
         }
     }
 
+    /// Takes a run's spec row away.
+    pub fn forget_spec(&self, key: &RunKey) {
+        lock(&self.0).runs.specs.remove(key);
+    }
+
     /// Makes a notification's row undecodable.
     pub fn corrupt_note(&self, key: &NoteKey) {
         if let Some(row) = lock(&self.0).notes.get_mut(key) {

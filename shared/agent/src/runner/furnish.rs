@@ -6,7 +6,7 @@ use std::time::Duration;
 use pudu_app::chain::Chain;
 use pudu_app::configs::ConfigError;
 use pudu_app::models::Chosen;
-use pudu_app::ports::{ModelError, StoreError};
+use pudu_app::ports::ModelError;
 
 use super::mcp::principal;
 use super::session::{Session, Stop};
@@ -20,7 +20,7 @@ impl Session {
     /// Reads what the operator settled and which tools there are. A config that cannot be read ends no run.
     pub(super) async fn furnish(&mut self) -> Result<(), Stop> {
         let tools = self.parts.tools.clone();
-        let current = tools.configs.current().await.map_err(unread)?;
+        let current = tools.configs.current().await.map_err(|error| unread(&error))?;
         match self.watched(tools.catalog.now(DISCOVERY)).await? {
             Ok(catalogue) => {
                 let who = principal(&self.run, &self.spec);
@@ -48,11 +48,13 @@ impl Session {
 
     /// The run's model. Inside, why there is none that can be asked.
     pub(super) async fn chosen(&self) -> Result<Result<Chosen, ModelError>, Stop> {
-        let roster = self.parts.tools.configs.roster().await.map_err(unread)?;
+        let roster = self.parts.tools.configs.roster().await.map_err(|error| unread(&error))?;
         Ok(roster.choose(self.options.model.as_deref(), self.options.thinking))
     }
 }
 
-fn unread(error: ConfigError) -> Stop {
-    Stop::Store(StoreError::Unavailable { operation: "reading the config", source: error.into() })
+/// A config that cannot be read is no fault of the run's.
+fn unread(error: &ConfigError) -> Stop {
+    tracing::warn!(error = %Chain(error), "the config cannot be read; a run is tried again later");
+    Stop::Unready
 }

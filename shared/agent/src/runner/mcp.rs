@@ -13,7 +13,6 @@ use pudu_domain::run::Origin;
 use pudu_domain::state::{BackgroundTask, Write};
 use pudu_domain::task::Delivery;
 use pudu_domain::{CredentialTag, IdempotencyKey, Principal, Role, Run, RunKey, RunSpec};
-use secrecy::SecretString;
 use serde_json::{Value, json};
 use tokio::sync::OnceCell;
 
@@ -22,6 +21,9 @@ use crate::dates::rfc3339;
 use crate::middleware::{FROM_SERVER, failure};
 use crate::tool::Brought;
 
+/// Most bytes of a structured result that are kept beside its text, as JSON.
+const ARTIFACT: usize = 64 * 1024;
+
 /// The servers, for one run.
 pub(super) struct Servers {
     parts: Arc<Parts>,
@@ -29,7 +31,7 @@ pub(super) struct Servers {
     sealed_for: RunKey,
     who: Principal,
     has_secrets: bool,
-    secrets: OnceCell<BTreeMap<String, SecretString>>,
+    secrets: OnceCell<RequestSecrets>,
 }
 
 impl Servers {
@@ -51,11 +53,15 @@ impl Servers {
 
     /// Calls a tool. Repeated after a kill, a submission gets the task of the first.
     pub(super) async fn call(&self, call: &ToolCall) -> Brought {
-        let caller = Caller {
-            thread: self.run.thread.clone(),
-            secrets: RequestSecrets::Given(self.secrets().await.clone()),
-            relayed: None,
+        let secrets = match self.secrets().await {
+            Ok(secrets) => secrets.clone(),
+            Err(error) => {
+                tracing::warn!(run.id = %self.run.id, error, "the secrets of a run could not be read; a call is not made");
+                let why = "the credentials of this run cannot be read at the moment; try again";
+                return Brought::only(failure(call, "Unavailable", why));
+            }
         };
+        let caller = Caller { thread: self.run.thread.clone(), secrets, relayed: None };
         let terms = Terms { key: repeatable(&self.run, call), delivery: Delivery::Run, ..Terms::default() };
         let invoked = self.parts.tools.invoke(&self.who, caller, &call.name, call.args.clone(), terms).await;
         match invoked {
@@ -65,29 +71,26 @@ impl Servers {
         }
     }
 
-    /// What the run's caller gave for its servers. What is gone is absent, and a call that needs it fails by that.
-    pub(super) async fn secrets(&self) -> &BTreeMap<String, SecretString> {
-        self.secrets.get_or_init(|| self.opened()).await
+    /// What the run's caller gave for its servers. Fails while that cannot be told; what is gone stays gone.
+    pub(super) async fn secrets(&self) -> Result<&RequestSecrets, String> {
+        self.secrets.get_or_try_init(|| self.opened()).await
     }
 
-    async fn opened(&self) -> BTreeMap<String, SecretString> {
+    async fn opened(&self) -> Result<RequestSecrets, String> {
         if !self.has_secrets {
-            return BTreeMap::new();
+            return Ok(RequestSecrets::Given(BTreeMap::new()));
         }
         let gone = |why: String| {
-            tracing::warn!(run.id = %self.run.id, why, "the secrets of a run cannot be had; calls that need them fail");
-            BTreeMap::new()
+            tracing::warn!(run.id = %self.run.id, why, "the secrets of a run are gone; calls that need them fail");
+            RequestSecrets::Gone
         };
-        let sealed = match self.parts.runs.secrets(&self.sealed_for).await {
-            Ok(Some(sealed)) => sealed,
-            Ok(None) => return gone("they are not kept any more".to_owned()),
-            Err(error) => return gone(Chain(&error).to_string()),
+        let sealed = self.parts.runs.secrets(&self.sealed_for).await;
+        let Some(sealed) = sealed.map_err(|error| Chain(&error).to_string())? else {
+            return Ok(gone("they are not kept any more".to_owned()));
         };
-        match self.parts.keys.current().await {
-            Ok(key) => run_secrets::open(&key, &self.sealed_for, &sealed)
-                .unwrap_or_else(|error| gone(error.to_string())),
-            Err(error) => gone(Chain(&error).to_string()),
-        }
+        let key = self.parts.keys.current().await.map_err(|error| Chain(&error).to_string())?;
+        let opened = run_secrets::open(&key, &self.sealed_for, &sealed);
+        Ok(opened.map_or_else(|error| gone(error.to_string()), RequestSecrets::Given))
     }
 }
 
@@ -157,8 +160,18 @@ fn told(call: &ToolCall, result: &Value) -> Message {
     let status = if failed { ToolStatus::Error } else { ToolStatus::Success };
     let mut message = Message::tool(call, status, text);
     message.additional_kwargs.insert(FROM_SERVER.to_owned(), true.into());
-    message.artifact = structured.map(|structured| json!({ "structured_content": structured }));
+    message.artifact = structured.map(artifact);
     message
+}
+
+/// What is kept of a structured result beside its text, for whoever shows it. One that is too large says so: it is part of a row,
+/// of each frame that tells of it, and of every state from then on.
+fn artifact(structured: &Value) -> Value {
+    let bytes = structured.to_string().len();
+    if bytes <= ARTIFACT {
+        return json!({ "structured_content": structured });
+    }
+    json!({ "structured_content": null, "truncated": true, "bytes": bytes })
 }
 
 /// What a block says; of one that is no text, what it is.
@@ -220,6 +233,10 @@ mod tests {
         );
         assert_eq!(message.artifact, Some(json!({"structured_content": {"n": 1}})));
         assert_eq!(message.status, Some(ToolStatus::Success));
+        let large =
+            told(&call("c"), &json!({"content": [], "structuredContent": {"n": "x".repeat(ARTIFACT)}}));
+        let kept = large.artifact.unwrap();
+        assert_eq!((&kept["truncated"], &kept["structured_content"]), (&json!(true), &Value::Null));
         let failed =
             told(&call("c"), &json!({"content": [], "structuredContent": {"n": 1}, "isError": true}));
         assert_eq!((failed.content.text().as_str(), failed.status), (r#"{"n":1}"#, Some(ToolStatus::Error)));

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use pudu_app::catalog;
+use pudu_app::chain::Chain;
 use pudu_app::deadline::Deadline;
 use pudu_app::ports::{Applied, Background, StoreError, Wake};
 use pudu_app::runs::checkpoints::CheckpointError;
@@ -25,6 +26,8 @@ use crate::turn::{self, Turn};
 
 /// How often a step is decided again because rows changed beside it.
 const DECISIONS: usize = 8;
+/// When a run is tried again that could not go on for no fault of its own.
+const LATER: Duration = Duration::from_secs(30);
 
 /// Why a claim goes on no further.
 #[derive(Debug)]
@@ -33,6 +36,8 @@ pub(super) enum Stop {
     Gone,
     /// The invocation has no time left.
     Late,
+    /// What it needs to go on is not to be had for now.
+    Unready,
     /// The run is to end like this.
     End(Ending),
     /// The table failed; the run is claimed again when the lease is over.
@@ -126,6 +131,7 @@ impl Session {
         }
         self.restore().await?;
         self.orphaned().await?;
+        self.overdue()?;
         self.furnish().await?;
         loop {
             self.overdue()?;
@@ -151,6 +157,15 @@ impl Session {
     /// What the claim comes to.
     pub(super) async fn conclude(mut self, went: Result<(), Stop>) -> Result<Ran, StoreError> {
         let went = match went {
+            // To do the step again would be to do again what cannot be stored.
+            Err(Stop::Store(error @ StoreError::Refused { .. })) => {
+                tracing::error!(run.id = %self.run.key.id, error = %Chain(&error), "a step of a run cannot be stored; the run ends");
+                Err(self.failed(&error.to_string()))
+            }
+            went => went,
+        };
+        let went = match went {
+            Err(Stop::Unready) => self.commit(Command::Wait { until: self.now() + LATER }).await.map(drop),
             Err(Stop::End(ending)) => {
                 tracing::debug!(run.id = %self.run.key.id, outcome = ending.outcome.as_str(), "the run ends");
                 self.commit(Command::Finish { step: Step::default(), ending }).await.map(drop)
@@ -161,7 +176,7 @@ impl Session {
         match went {
             Ok(()) => Ok(Ran::Settled { next: self.run.durable.due, event: None }),
             Err(Stop::Store(error)) => Err(error),
-            Err(Stop::Gone | Stop::Late | Stop::End(_)) => Ok(Ran::Worked),
+            Err(Stop::Gone | Stop::Late | Stop::Unready | Stop::End(_)) => Ok(Ran::Worked),
         }
     }
 

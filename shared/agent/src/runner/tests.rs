@@ -1,6 +1,7 @@
 //! The loop against the fake table, in virtual time.
 
 mod children;
+mod ends;
 mod guards;
 mod lost;
 mod simulated;

@@ -2,23 +2,35 @@
 //! cut off goes on with the calls that have no answer.
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use futures_util::StreamExt;
-use futures_util::stream::FuturesUnordered;
+use pudu_app::catalog::Role;
 use pudu_app::ports::ToolDefinition;
 use pudu_domain::chat::{Message, ToolCall};
 use pudu_domain::state::{BackgroundTask, State, Write};
 use pudu_domain::{Run, RunSpec};
+use tokio::task::{AbortHandle, JoinSet};
 
 use super::Parts;
 use super::mcp::{Servers, defined};
 use super::progress::{NAME, Progress};
 use super::session::{Did, Session, Stop};
+use super::watch::MARGIN;
 use crate::middleware::failure;
 use crate::options::Options;
 use crate::subagents::{self, TASK};
 use crate::tool::{Bench, Brought, Tool};
 use crate::turn::Turn;
+
+/// What a submission may take beyond the time of its call, to record what came of it.
+const RECORDING: Duration = Duration::from_secs(15);
+
+/// The calls of a round, under way.
+struct Running {
+    calls: JoinSet<(ToolCall, Brought)>,
+    /// Those that nobody misses.
+    others: Vec<AbortHandle>,
+}
 
 /// What a round of calls works with.
 struct Round {
@@ -68,6 +80,11 @@ impl Session {
             return self.delegate(tasks).await;
         }
         let is_whole = tasks.is_empty();
+        let longest = self.parts.limits.front_door + RECORDING;
+        let submits = calls.iter().any(|call| self.may_submit(call));
+        if submits && self.deadline.remaining(self.now()) < longest + MARGIN {
+            return Err(Stop::Late);
+        }
         let round = Arc::new(Round {
             parts: Arc::clone(&self.parts),
             run: self.run.clone(),
@@ -77,25 +94,45 @@ impl Session {
             servers: Servers::of(&self.parts, &self.run, &self.spec),
         });
         let stopped: Vec<Option<Message>> = calls.iter().map(|call| self.stopped(call)).collect();
-        let mut running: FuturesUnordered<_> = calls
-            .into_iter()
-            .zip(stopped)
-            .map(|(call, stopped)| {
-                let round = Arc::clone(&round);
-                async move {
-                    let brought = match stopped {
-                        Some(answer) => Brought::only(answer),
-                        None => round.call(&call).await,
-                    };
-                    (call, brought)
-                }
-            })
-            .collect();
-        while let Some((call, brought)) = self.watched(running.next()).await? {
+        let mut running = Running { calls: JoinSet::new(), others: Vec::new() };
+        for (call, stopped) in calls.into_iter().zip(stopped) {
+            let (round, may_submit) = (Arc::clone(&round), self.may_submit(&call));
+            let handle = running.calls.spawn(async move {
+                let brought = match stopped {
+                    Some(answer) => Brought::only(answer),
+                    None => round.call(&call).await,
+                };
+                (call, brought)
+            });
+            if !may_submit {
+                running.others.push(handle);
+            }
+        }
+        let went = self.collected(&mut running.calls, is_whole).await;
+        if went.is_err() {
+            running.finish(longest).await;
+        }
+        went.map(|()| Did::On)
+    }
+
+    /// Commits what each call brings, as it comes.
+    async fn collected(
+        &mut self,
+        running: &mut JoinSet<(ToolCall, Brought)>,
+        is_whole: bool,
+    ) -> Result<(), Stop> {
+        while let Some(joined) = self.watched(running.join_next()).await? {
+            let (call, brought) =
+                joined.map_err(|error| self.failed(&format!("a call of a tool broke: {error}")))?;
             let is_last = is_whole && running.is_empty();
             self.answered(&call, brought, is_last).await?;
         }
-        Ok(Did::On)
+        Ok(())
+    }
+
+    /// Whether the call may begin a durable task at a server.
+    fn may_submit(&self, call: &ToolCall) -> bool {
+        self.listed.iter().any(|tool| tool.name == call.name && !matches!(tool.role, Role::Call))
     }
 
     /// What is answered in a tool's place.
@@ -128,6 +165,22 @@ impl Session {
         turn.count(NAME, &progress);
         let message = self.result(&mut turn, call, message);
         self.keep(turn, &[message], is_last).await
+    }
+}
+
+impl Running {
+    /// Lets submissions come to their record, for `longest` at most: one that is broken off may run at its server and nobody would
+    /// know. Every other call ends here.
+    async fn finish(mut self, longest: Duration) {
+        for other in &self.others {
+            other.abort();
+        }
+        let finishes = async { while self.calls.join_next().await.is_some() {} };
+        if tokio::time::timeout(longest, finishes).await.is_err() {
+            tracing::warn!(
+                "a submission was broken off; recovery tells its thread that its outcome is not known"
+            );
+        }
     }
 }
 

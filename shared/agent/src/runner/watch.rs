@@ -12,7 +12,7 @@ use super::session::{Session, Stop};
 /// How often the own row is looked at.
 pub(super) const LOOK: Duration = Duration::from_secs(1);
 /// What is kept of an invocation to hand over what is under way.
-const MARGIN: Duration = Duration::from_secs(8);
+pub(super) const MARGIN: Duration = Duration::from_secs(8);
 
 impl Session {
     /// Does `work`, unless the run ends beside it, is taken away, or there is no time left.

@@ -14,6 +14,9 @@ use crate::turn::Turn;
 /// What is said of a child that said nothing.
 const SILENT: &str = "No response generated";
 
+/// Most characters of a result in the frame that tells of it; the answer to the call has all of them.
+const FRAME_CHARS: usize = 40_000;
+
 /// A child as it stands when its parent goes on.
 #[derive(Debug, Clone, Copy)]
 pub struct Ended<'a> {
@@ -36,7 +39,7 @@ pub fn result(turn: &mut Turn<'_>, call: &ToolCall, child: &Ended<'_>) -> Messag
     turn.custom(json!({
         "type": contract.status.event(),
         "task_id": call.id,
-        field: contract.text,
+        field: first_chars(&contract.text, FRAME_CHARS),
         "usage": usage,
         "model_name": contract.model,
     }));

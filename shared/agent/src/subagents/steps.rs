@@ -11,6 +11,8 @@ use crate::turn::Turn;
 
 /// Most characters of a text or of arguments in a record.
 pub(super) const TEXT_CHARS: usize = 8192;
+/// Most bytes of a message in a frame, as JSON.
+const FRAME: usize = 100 * 1024;
 /// By which name the messages are counted.
 const NAME: &str = "subagent_steps";
 
@@ -27,7 +29,7 @@ pub fn steps(turn: &mut Turn<'_>, messages: &[Message]) -> Vec<Notice> {
         let data = json!({
             "type": "task_running",
             "task_id": call,
-            "message": message,
+            "message": framed(message),
             "message_index": index,
             "total_messages": total,
             "usage": turn.totals.tokens,
@@ -37,6 +39,21 @@ pub fn steps(turn: &mut Turn<'_>, messages: &[Message]) -> Vec<Notice> {
         notices.push(record("subagent.step", step(&call, index, message)));
     }
     notices
+}
+
+/// A message as a frame of its parent shows it: whole, unless that is too much for a row.
+fn framed(message: &Message) -> Value {
+    let whole = json!(message);
+    if whole.to_string().len() <= FRAME {
+        return whole;
+    }
+    let mut cut =
+        Message::new(message.speaker, &*message.id, first_chars(&message.content.text(), TEXT_CHARS));
+    cut.name.clone_from(&message.name);
+    cut.tool_call_id.clone_from(&message.tool_call_id);
+    cut.status = message.status;
+    cut.additional_kwargs.insert("truncated".to_owned(), true.into());
+    json!(cut)
 }
 
 /// A record about a subagent.
@@ -84,4 +101,20 @@ fn shown(call: &ToolCall) -> Value {
         return json!({ "name": call.name, "args": cut, "args_truncated": true });
     }
     json!({ "name": call.name, "args": call.args })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_that_is_too_large_for_a_frame_is_cut() {
+        let mut message = Message::new(Speaker::Tool, "m", "x");
+        assert_eq!(framed(&message), json!(message));
+        message.artifact = Some(json!("x".repeat(FRAME)));
+        let cut = framed(&message);
+        assert!(cut.to_string().len() < 1000 && cut["id"] == "m" && cut["content"] == "x", "{cut}");
+        message.content = "ü".repeat(FRAME).into();
+        assert!(framed(&message).to_string().len() < FRAME);
+    }
 }

@@ -9,7 +9,9 @@ use async_trait::async_trait;
 use pudu_domain::Timestamp;
 use pudu_domain::breaker::{Breaker, Entry, Outcome, Refusal, Terms};
 use pudu_domain::chat::Message;
+use tokio::runtime::Handle;
 use tokio::sync::mpsc;
+use tokio::task::JoinSet;
 
 use crate::chain::Chain;
 use crate::ports::{
@@ -30,10 +32,27 @@ const PATIENCE: Duration = Duration::from_secs(1);
 /// Models, each behind its breaker.
 pub struct Guarded {
     models: Arc<dyn Models>,
+    door: Arc<Door>,
+    /// Of calls that were dropped.
+    leaving: Mutex<JoinSet<()>>,
+}
+
+/// Where calls come in and leave.
+struct Door {
     breakers: Arc<dyn Breakers>,
     clock: Arc<dyn Clock>,
     random: Arc<dyn Random>,
     seen: Mutex<HashMap<String, Seen>>,
+}
+
+/// A call that goes on. Dropped, because its run was cancelled or its worker has no time left, it leaves all the same.
+struct Inside<'a> {
+    guarded: &'a Guarded,
+    entry: &'a ModelEntry,
+    call: u64,
+    began: Timestamp,
+    /// The breaker as it was entered; none once it was left.
+    breaker: Option<Breaker>,
 }
 
 #[derive(Clone)]
@@ -50,9 +69,12 @@ impl Guarded {
         clock: Arc<dyn Clock>,
         random: Arc<dyn Random>,
     ) -> Self {
-        Self { models, breakers, clock, random, seen: Mutex::default() }
+        let door = Arc::new(Door { breakers, clock, random, seen: Mutex::default() });
+        Self { models, door, leaving: Mutex::default() }
     }
+}
 
+impl Door {
     /// Asks for a place, and returns the breaker as it is with it. Without the table nobody knows how a model stands, and it is
     /// called.
     async fn enter(&self, entry: &ModelEntry, call: u64) -> Result<Option<Breaker>, Refusal> {
@@ -82,10 +104,10 @@ impl Guarded {
 
     /// Says what became of a call that began with `breaker`. Of a closed one without failures nothing is written for a call
     /// that went well.
-    async fn leave(&self, entry: &ModelEntry, call: u64, mut breaker: Breaker, outcome: Outcome) {
+    async fn leave(&self, model: &str, call: u64, mut breaker: Breaker, outcome: Outcome) {
         for _ in 0..ATTEMPTS {
             let Some(after) = breaker.leave(call, outcome, self.clock.now()) else { return };
-            match self.exchange(&entry.name, &breaker, &after).await {
+            match self.exchange(model, &breaker, &after).await {
                 Some(Exchanged::Not(there)) => breaker = there,
                 Some(Exchanged::Done) | None => return,
             }
@@ -139,19 +161,39 @@ impl Models for Guarded {
     /// Also fails, as [`ModelFault::Busy`] with the time to wait, while the breaker is open and while as many calls go on as may.
     async fn call(&self, call: &ModelCall, pieces: mpsc::Sender<Piece>) -> Result<Message, ModelError> {
         let mut number = [0; 8];
-        self.random.fill(&mut number);
+        self.door.random.fill(&mut number);
         let number = u64::from_be_bytes(number);
-        let entered =
-            self.enter(&call.entry, number).await.map_err(|refusal| refused(&call.entry, refusal))?;
+        let entry = &call.entry;
+        let breaker = self.door.enter(entry, number).await.map_err(|refusal| refused(entry, refusal))?;
+        let inside = Inside { guarded: self, entry, call: number, began: self.door.clock.now(), breaker };
         let said = self.models.call(call, pieces).await;
         let outcome = match &said {
             Err(error) if error.fault.is_outage() => Outcome::Failed,
             _ => Outcome::Answered,
         };
-        if let Some(breaker) = entered {
-            self.leave(&call.entry, number, breaker, outcome).await;
-        }
+        inside.leave(outcome).await;
         said
+    }
+}
+
+impl Inside<'_> {
+    async fn leave(mut self, outcome: Outcome) {
+        if let Some(breaker) = self.breaker.clone() {
+            self.guarded.door.leave(&self.entry.name, self.call, breaker, outcome).await;
+        }
+        self.breaker = None;
+    }
+}
+
+impl Drop for Inside<'_> {
+    fn drop(&mut self) {
+        let (Some(breaker), Ok(_)) = (self.breaker.take(), Handle::try_current()) else { return };
+        let (door, model, call) = (Arc::clone(&self.guarded.door), self.entry.name.clone(), self.call);
+        let took = door.clock.now().since(self.began);
+        let outcome = if took >= self.entry.timeout { Outcome::Failed } else { Outcome::Dropped };
+        let mut leaving = self.guarded.leaving.lock().unwrap_or_else(PoisonError::into_inner);
+        while leaving.try_join_next().is_some() {}
+        leaving.spawn(async move { door.leave(&model, call, breaker, outcome).await });
     }
 }
 

@@ -26,6 +26,9 @@ pub struct Caller {
 pub enum RequestSecrets {
     /// A request brought these, by key; often none.
     Given(BTreeMap<String, SecretString>),
+    /// The request brought some, and they cannot be had any more: no server that would be sent one is called, whatever it says of
+    /// secrets that are missing.
+    Gone,
     /// There is no request: a worker asks for a task's status or cancels it. `headers_from_context` does not apply.
     Background,
 }

@@ -135,7 +135,8 @@ impl Runs {
                 // Also one whose answer was lost, and that somebody works on already.
                 _ => {
                     if let Some(run) = self.store.load(&key).await? {
-                        return Ok(Admitted { run, spec, reused: false });
+                        let begun = self.begun(change, spec, &standing).await;
+                        return Ok(Admitted { run, ..begun });
                     }
                 }
             }

@@ -22,6 +22,8 @@ use crate::settle::Settle;
 
 /// Tasks, and notifications, that are looked at together.
 const PAGE: usize = 100;
+/// Runs that are ended together: more than may wait for a thread with all of their children.
+const RUNS: usize = 1000;
 
 /// Empties threads that are being deleted.
 #[derive(Clone)]
@@ -145,22 +147,29 @@ impl Deletion {
         }
     }
 
-    /// Ends every run, also one that somebody works on just now: he is fenced, and nothing is waited for. The newest first, so that
-    /// one that waits for its turn does not get it.
+    /// Ends every run, also one that somebody works on just now: he is fenced, and nothing is waited for. Those that wait for their
+    /// turn come first, so that none gets it. One that cannot be read goes with the other rows.
     async fn end_runs(&self, key: &ThreadKey, span: Span) -> Result<Looked, StoreError> {
-        loop {
-            let page = self.threads.live_runs(key, PAGE).await?;
-            if page.is_empty() {
-                return Ok(Looked::Ended);
+        let mut alive = self.threads.live_runs(key, RUNS).await?;
+        let waiting = match self.runs.conversation(key).await {
+            Ok(conversation) => conversation.map(|read| read.queue).unwrap_or_default(),
+            Err(StoreError::Corrupt { .. }) => Vec::new(),
+            Err(error) => return Err(error),
+        };
+        alive.sort_by_key(|run| !waiting.contains(&run.id));
+        for run in &alive {
+            if span.is_over(self.settle.clock.now()) {
+                return Ok(Looked::Cut);
             }
-            for run in page.iter().rev() {
-                if span.is_over(self.settle.clock.now()) {
-                    return Ok(Looked::Cut);
+            match self.runs.cancel(run, Action::Interrupt).await {
+                Ok(_) => {}
+                Err(CancelError::Store(error @ StoreError::Corrupt { .. })) => {
+                    tracing::error!(run.id = %run.id, error = %Chain(&error), "a run that cannot be read goes with its thread");
                 }
-                let ended = self.runs.cancel(run, Action::Interrupt).await;
-                ended.map_err(|CancelError::Store(error)| error)?;
+                Err(CancelError::Store(error)) => return Err(error),
             }
         }
+        Ok(if alive.len() < RUNS { Looked::Ended } else { Looked::Cut })
     }
 
     /// Asks for every task's cancel that has not ended; an intent is waited for, and its cancel is then due at once.

@@ -94,6 +94,11 @@ pub enum Command {
         /// When it goes on whatever has happened.
         until: Timestamp,
     },
+    /// It cannot go on until then, for no fault of its own: the claim does not count as one that came to nothing. By the holder.
+    Wait {
+        /// When it is tried again.
+        until: Timestamp,
+    },
     /// The holder has no time left; another goes on at once. By the holder.
     HandOver,
     /// It has ended. By the holder.
@@ -173,6 +178,10 @@ pub fn decide(
             change.run.run.phase = Phase::Parked { open };
             change.run.run.durable = run.durable.committed(Some(Due { lane: Lane::Run, at: until }));
             take(&mut change, step, seen, now);
+        }
+        Command::Wait { until } => {
+            change.run.run.durable = run.durable.committed(Some(Due { lane: Lane::Run, at: until }));
+            change.run.run.progressed = run.durable.generation;
         }
         Command::HandOver => {
             change.run.run.durable = run.durable.committed(Some(waiting(now)));

@@ -352,6 +352,9 @@ fn a_wait_for_time_is_a_wait_for_nobody() {
     world.does("a", Command::Park { step: Step::default(), children: vec![], until: NOW }).unwrap();
     world.claim("a");
     assert_eq!(world.run("a").attempts(), 2, "a wait is no progress");
+    world.does("a", Command::Wait { until: NOW }).unwrap();
+    world.claim("a");
+    assert_eq!(world.run("a").attempts(), 1, "but one that is no fault of the run's is no failure");
 }
 
 #[test]

@@ -24,7 +24,17 @@ impl<'a> FromContext<'a> {
     /// What to set for the request.
     fn credentials(&self, request: &Request<'_>) -> Result<Headers, CallError> {
         let mut found = Headers::default();
-        let RequestSecrets::Given(secrets) = &request.caller.secrets else { return Ok(found) };
+        let secrets = match &request.caller.secrets {
+            RequestSecrets::Given(secrets) => secrets,
+            RequestSecrets::Background => return Ok(found),
+            RequestSecrets::Gone if self.0.headers.is_empty() => return Ok(found),
+            // Whoever brought them is not served as if he had none.
+            RequestSecrets::Gone => {
+                return Err(request.denied(
+                    "The request-scoped credentials of the run are not kept any more; begin a new run with them".to_owned(),
+                ));
+            }
+        };
         let mut missing = BTreeSet::new();
         for (header, key) in &self.0.headers {
             match secrets.get(key).filter(|value| !value.expose_secret().is_empty()) {

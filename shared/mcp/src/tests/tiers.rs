@@ -277,3 +277,14 @@ fn a_callers_secrets_are_known_whether_used_or_not() {
     let shown = crate::Redactor::of_call(&server, &brings, &Vars).text("a topsecret b");
     assert_eq!(shown, "a *** b");
 }
+
+#[tokio::test]
+async fn secrets_that_are_gone_are_not_the_same_as_none() {
+    let gone = Caller { secrets: RequestSecrets::Gone, ..caller() };
+    for on_missing in ["deny", "passthrough"] {
+        let context = json!({"headers": {"X-Key": "KEY"}, "on_missing": on_missing});
+        let error = reach(json!({"headers_from_context": context}), &gone).await.unwrap_err();
+        assert!(error.to_string().contains("not kept any more"), "{error}");
+    }
+    reach(json!({}), &gone).await.expect("a server that is sent none of them");
+}

@@ -25,7 +25,7 @@ const SECRETS_KEPT: std::time::Duration = std::time::Duration::from_hours(24);
 #[derive(Default)]
 pub(super) struct Runs {
     pub(super) rows: BTreeMap<RunKey, RunRow>,
-    specs: BTreeMap<RunKey, RunSpec>,
+    pub(super) specs: BTreeMap<RunKey, RunSpec>,
     secrets: BTreeMap<RunKey, (String, Timestamp)>,
     keys: BTreeMap<(UserId, String), Keyed>,
     pub(super) conversations: BTreeMap<ThreadKey, Conversation>,

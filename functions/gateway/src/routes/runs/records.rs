@@ -5,6 +5,7 @@ use pudu_app::ports::RecordQuery;
 use pudu_app::runs::{is_of, place};
 use pudu_domain::run::Notice;
 use serde::Deserialize;
+use serde_json::Value;
 use utoipa::IntoParams;
 
 use crate::answer::{RunRecord, RunRecords};
@@ -120,11 +121,29 @@ pub(in crate::routes) async fn events(
     };
     let found = runs
         .records(&key.thread, &query, |record| {
-            let Notice::Record { event_type, metadata, .. } = &record.notice else { return false };
-            let task = metadata.get("task_id").and_then(serde_json::Value::as_str);
+            let Notice::Record { event_type, content, .. } = &record.notice else { return false };
             (types.is_empty() || types.contains(&event_type.as_str()))
-                && which.task_id.as_deref().is_none_or(|wanted| task == Some(wanted))
+                && which.task_id.as_deref().is_none_or(|wanted| is_of_task(content, wanted))
         })
         .await?;
     Ok(Json(found.into_iter().filter_map(RunRecord::new).collect()))
+}
+
+/// Whether a record is one of that subagent: those say whose they are in what they hold.
+fn is_of_task(content: &Value, task: &str) -> bool {
+    content.get("task_id").and_then(Value::as_str) == Some(task)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_record_of_a_subagent_is_known_by_what_it_holds() {
+        assert!(is_of_task(&json!({"task_id": "c1", "text": "x"}), "c1"));
+        assert!(!is_of_task(&json!({"task_id": "c2"}), "c1"));
+        assert!(!is_of_task(&json!("c1"), "c1"));
+    }
 }

@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use pudu_app::ports::{ModelCall, SealKeys};
+use pudu_app::ports::{ModelCall, RequestSecrets, SealKeys};
 use pudu_app::run_secrets;
 use pudu_domain::chat::Speaker;
 use pudu_domain::run::{Outcome, StopReason};
 use pudu_domain::{RunId, RunKey, Scope};
 use pudu_testkit::fixture::thread;
-use pudu_testkit::{FixedKeys, Gate, Speech};
+use pudu_testkit::gate::Call;
+use pudu_testkit::{Fate, FixedKeys, Gate, Speech};
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::json;
 
@@ -103,11 +104,24 @@ async fn secrets_are_opened_for_the_run_and_gone_with_it() {
     let spec = stage.store().spec(&key).await.unwrap().unwrap();
     let opened = async || {
         let servers = Servers::of(&runner.parts, &stage.load(&key).await, &spec);
-        servers.secrets().await.get("TOKEN").map(|secret| secret.expose_secret().to_owned())
+        match servers.secrets().await.unwrap() {
+            RequestSecrets::Given(given) => {
+                given.get("TOKEN").map(|secret| secret.expose_secret().to_owned()).unwrap_or_default()
+            }
+            RequestSecrets::Gone => "gone".to_owned(),
+            RequestSecrets::Background => unreachable!("a run brings its own"),
+        }
     };
-    assert_eq!(opened().await.as_deref(), Some(CANARY));
+    assert_eq!(opened().await, CANARY);
+    let failing = stage.gate(|call: Call<'_>| match call.op {
+        "runs.secrets" => Fate::FailBefore,
+        _ => Fate::Pass,
+    });
+    let failing = stage.runner(&failing);
+    let servers = Servers::of(&failing.parts, &stage.load(&key).await, &spec);
+    assert!(servers.secrets().await.is_err(), "what cannot be read just now is not gone");
     stage.work(&runner, &key, LONG).await;
-    assert_eq!(opened().await, None, "what has ended needs none, and has none");
+    assert_eq!(opened().await, "gone", "what has ended needs none, and has none");
     let kept = format!("{:?} {:?} {:?}", stage.state(&key).await, stage.frames(&key).await, spec);
     assert!(!kept.contains(CANARY));
 }

@@ -48,7 +48,7 @@ pub(super) struct Stage {
     pub(super) chain: Vec<Arc<dyn Middleware>>,
     /// Whether runs have everything that they have outside of tests.
     pub(super) is_whole: bool,
-    blobs: pudu_testkit::FakeBlobs,
+    pub(super) blobs: pudu_testkit::FakeBlobs,
     random: SeededRandom,
 }
 

@@ -82,12 +82,16 @@ impl Breakers for Shelf {
 struct Provider {
     faults: Mutex<VecDeque<ModelFault>>,
     calls: Mutex<u32>,
+    hangs: Mutex<bool>,
 }
 
 #[async_trait]
 impl Models for Provider {
     async fn call(&self, call: &ModelCall, _pieces: mpsc::Sender<Piece>) -> Result<Message, ModelError> {
         *self.calls.lock().unwrap() += 1;
+        if *self.hangs.lock().unwrap() {
+            std::future::pending::<()>().await;
+        }
         match self.faults.lock().unwrap().pop_front() {
             None => Ok(Message::new(Speaker::Ai, &*call.id, "hi")),
             Some(fault) => {
@@ -217,4 +221,56 @@ async fn without_the_table_models_are_called() {
     call(&world.guarded, Some(1)).await.unwrap();
     world.fail(&ModelFault::Busy, 1);
     assert_eq!(call(&world.guarded, None).await.unwrap_err().fault, ModelFault::Busy);
+}
+
+/// Begins a call that is dropped before its answer, and lets it leave.
+async fn drop_one(world: &World, at_once: Option<u32>) {
+    *world.provider.hangs.lock().unwrap() = true;
+    tokio::select! {
+        biased;
+        _ = call(&world.guarded, at_once) => unreachable!("it hangs"),
+        () = std::future::ready(()) => {}
+    }
+    *world.provider.hangs.lock().unwrap() = false;
+    for _ in 0..10 {
+        tokio::task::yield_now().await;
+    }
+}
+
+#[tokio::test]
+async fn a_call_that_is_dropped_leaves_its_place() {
+    let world = world();
+    for _ in 0..3 {
+        drop_one(&world, Some(1)).await;
+        call(&world.guarded, Some(1)).await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn a_probe_that_is_dropped_makes_room_for_another() {
+    let world = world();
+    world.fail(&ModelFault::Transient, FAILURES);
+    for _ in 0..FAILURES {
+        call(&world.guarded, None).await.unwrap_err();
+    }
+    world.clock.sleep(OPEN_FOR).await;
+    drop_one(&world, None).await;
+    call(&world.guarded, None).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_call_that_is_dropped_after_its_time_has_failed() {
+    let world = world();
+    for _ in 0..FAILURES {
+        *world.provider.hangs.lock().unwrap() = true;
+        tokio::select! {
+            biased;
+            _ = call(&world.guarded, None) => unreachable!("it hangs"),
+            () = world.clock.sleep(Duration::from_mins(30)) => {}
+        }
+        for _ in 0..10 {
+            tokio::task::yield_now().await;
+        }
+    }
+    assert_eq!(call(&world.guarded, None).await.unwrap_err().fault, ModelFault::Busy, "it is left alone");
 }
