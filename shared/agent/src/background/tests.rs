@@ -45,8 +45,6 @@ impl Stage {
             tasks: store.clone(),
             notes: store.clone(),
             threads: store.clone(),
-            runs: store.clone(),
-            blobs: Arc::new(pudu_testkit::FakeBlobs::default()),
             due: store.clone(),
             beacons: store.clone(),
             audit: store.clone(),
