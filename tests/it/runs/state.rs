@@ -2,6 +2,7 @@
 
 use acceptance::Talk;
 use http::Method;
+use pudu_app::ports::Clock;
 use pudu_domain::run::Outcome;
 use serde_json::{Value, json};
 
@@ -28,14 +29,14 @@ async fn threads_are_made_found_and_noted_upon() {
     talk.post("/api/threads", json!({ "thread_id": id, "if_exists": "raise" })).await.refused(409);
     let path = format!("/api/threads/{id}");
     let before = talk.get(&path).await;
-    tokio::time::sleep(std::time::Duration::from_secs(1)).await;
+    talk.clock.sleep(std::time::Duration::from_secs(1)).await;
     let pinned =
         talk.call(Method::PATCH, &path, Some(&json!({ "metadata": { "pinned": true } }))).await.expect(200);
     assert_eq!(pinned["updated_at"], before["updated_at"]);
     let noted = talk.call(Method::PATCH, &path, Some(&json!({ "metadata": { "a": 1 } }))).await.expect(200);
     assert_eq!(noted["metadata"], json!({ "topic": "deer", "pinned": true, "a": 1 }));
     assert_ne!(noted["updated_at"], before["updated_at"]);
-    tokio::time::sleep(std::time::Duration::from_secs(1)).await;
+    talk.clock.sleep(std::time::Duration::from_secs(1)).await;
     talk.post("/api/threads", json!({ "thread_id": "other" })).await.expect(200);
     for (search, found) in [
         (json!({}), vec!["other", id]),

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use acceptance::{Listener, Talk, request, send};
 use http::Method;
+use pudu_app::ports::Clock;
 use pudu_domain::run::Outcome;
 use pudu_gateway::Streams;
 use serde_json::{Value, json};
@@ -105,7 +106,7 @@ async fn vector_11_whoever_comes_back_too_late_is_told_so_and_nothing_ends() {
         let mut stream = talk.listen(Method::GET, &path, None, None).await;
         stream.heard().await.unwrap()
     };
-    tokio::time::sleep(Duration::from_secs(25 * 3600)).await;
+    talk.clock.sleep(Duration::from_secs(25 * 3600)).await;
     let again = talk.claim(&run).await.unwrap();
     assert_eq!(again.phase.status(), "running");
     talk.say(&run, "late").await;
@@ -147,11 +148,11 @@ async fn a_run_ends_with_whoever_began_it_unless_it_is_to_go_on() {
         let stream = talk.listen(Method::POST, "/api/threads/t/runs/stream", Some(&body), None).await;
         let run = of(&stream);
         drop(stream);
-        tokio::time::sleep(Duration::from_secs(5)).await;
+        talk.clock.sleep(Duration::from_secs(5)).await;
         assert_eq!(status(&talk, &run).await, expected);
         let joined = talk.listen(Method::GET, &format!("/api/threads/t/runs/{run}/stream"), None, None).await;
         drop(joined);
-        tokio::time::sleep(Duration::from_secs(5)).await;
+        talk.clock.sleep(Duration::from_secs(5)).await;
         assert_eq!(status(&talk, &run).await, expected, "whoever only looks takes nothing along");
     }
 }
@@ -164,7 +165,7 @@ async fn a_stream_that_ends_before_its_run_ends_nothing() {
         Listener::of(&short, request(Method::POST, "/api/threads/t/runs/stream", Some(&said("hi")))).await;
     let run = of(&stream);
     assert_eq!(stream.events().await, ["metadata"]);
-    tokio::time::sleep(Duration::from_secs(5)).await;
+    talk.clock.sleep(Duration::from_secs(5)).await;
     assert_eq!(status(&talk, &run).await, "pending");
 }
 
@@ -187,7 +188,7 @@ async fn a_failed_run_is_told_with_its_error_and_its_end() {
 async fn an_end_that_is_kept_no_longer_is_told_from_the_run() {
     let talk = Talk::new();
     let run = talk.lived(said("hi"), "hello").await;
-    tokio::time::sleep(Duration::from_secs(25 * 3600)).await;
+    talk.clock.sleep(Duration::from_secs(25 * 3600)).await;
     let mut stream = talk.listen(Method::GET, &format!("/api/threads/t/runs/{run}/stream"), None, None).await;
     assert_eq!(stream.heard().await.unwrap().0, "metadata");
     assert_eq!(
@@ -204,7 +205,7 @@ async fn whoever_waits_is_answered_with_the_values() {
     let waiting = talk.post("/api/threads/t/runs/wait", body);
     let working = async {
         let run = loop {
-            tokio::time::sleep(Duration::from_millis(50)).await;
+            talk.clock.sleep(Duration::from_millis(50)).await;
             let listed = talk.call(Method::GET, "/api/threads/t/runs", None).await;
             if let Some(run) = listed.json()[0]["run_id"].as_str() {
                 break run.to_owned();
