@@ -37,6 +37,11 @@ impl Failure {
         Self { status, detail: detail.into(), retry_after: None }
     }
 
+    /// Whether it is nothing of the caller's: the same request may do another time.
+    pub(crate) fn is_ours(&self) -> bool {
+        self.status.is_server_error()
+    }
+
     /// What is wrong.
     pub(crate) fn detail(&self) -> &str {
         &self.detail

@@ -15,6 +15,7 @@ mod whole;
 use axum::extract::{FromRequestParts, Path, Query};
 use http::request::Parts;
 use pudu_app::runs::follow::FrameId;
+use pudu_domain::note::DELIVERY_KEYS;
 use pudu_domain::{IdempotencyKey, TaskId, ThreadId, ThreadKey, Timestamp};
 use serde::de::DeserializeOwned;
 
@@ -110,7 +111,13 @@ impl FromRequestParts<Gateway> for Repeatable {
             return Err(Failure::unprocessable("there is more than one Idempotency-Key"));
         }
         // What is not visible ASCII reads as empty, which is no key either.
-        let key = IdempotencyKey::parse(key.to_str().unwrap_or_default());
+        let text = key.to_str().unwrap_or_default();
+        if text.starts_with(DELIVERY_KEYS) {
+            let detail =
+                format!("an Idempotency-Key that begins with {DELIVERY_KEYS} is a delivery's; take another");
+            return Err(Failure::unprocessable(detail));
+        }
+        let key = IdempotencyKey::parse(text);
         key.map(|key| Self(Some(key))).map_err(|error| Failure::unprocessable(error.to_string()))
     }
 }

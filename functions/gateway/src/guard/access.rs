@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::extract::FromRequestParts;
 use http::request::Parts;
-use http::{HeaderMap, StatusCode, header};
+use http::{HeaderMap, HeaderName, StatusCode, header};
 use pudu_app::callers::Callers;
 use pudu_domain::{Principal, Role, Scope};
 
@@ -16,12 +16,17 @@ const MAX_CREDENTIAL: usize = 16 * 1024;
 /// The scheme of a credential, in any case.
 const SCHEME: &str = "bearer";
 
+/// Where the official agent clients show a key, without a scheme.
+const API_KEY: HeaderName = HeaderName::from_static("x-api-key");
+/// The headers in which a credential is shown.
+pub(crate) const CREDENTIALS: [HeaderName; 2] = [header::AUTHORIZATION, API_KEY];
+
 /// How callers are told apart.
 #[derive(Clone)]
 pub enum Access {
     /// Not at all: everybody whom the door lets through is this one.
     Everyone(Principal),
-    /// By what they show: `Authorization: Bearer …`.
+    /// By what they show: `Authorization: Bearer …`, or `x-api-key: …`.
     Callers(Arc<Callers>),
 }
 
@@ -38,14 +43,32 @@ impl Access {
     }
 }
 
-/// The one credential that is shown. Two are none: which of them a proxy in between has judged is not known.
+/// The one credential that is shown. Two are none, unless they are the same: which of them a proxy in between has judged is not known.
 fn credential(headers: &HeaderMap) -> Option<&str> {
-    let mut shown = headers.get_all(header::AUTHORIZATION).iter();
-    let (Some(only), None) = (shown.next(), shown.next()) else { return None };
-    let (scheme, credential) = only.to_str().ok()?.split_once(' ')?;
-    let credential = credential.trim_matches(' ');
-    let legal = scheme.eq_ignore_ascii_case(SCHEME) && (1..=MAX_CREDENTIAL).contains(&credential.len());
-    legal.then_some(credential)
+    let bearer = only(headers, &header::AUTHORIZATION)?;
+    let key = only(headers, &API_KEY)?.map(|key| key.trim_matches(' '));
+    let bearer = match bearer {
+        Some(shown) => {
+            let (scheme, credential) = shown.split_once(' ')?;
+            Some(scheme.eq_ignore_ascii_case(SCHEME).then(|| credential.trim_matches(' '))?)
+        }
+        None => None,
+    };
+    let shown = match (bearer, key) {
+        (Some(bearer), Some(key)) if bearer != key => None,
+        (bearer, key) => bearer.or(key),
+    };
+    shown.filter(|shown| (1..=MAX_CREDENTIAL).contains(&shown.len()))
+}
+
+/// The only text of that header, or that there is none; none at all if there are two, or what is no text.
+fn only<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<Option<&'a str>> {
+    let mut shown = headers.get_all(name).iter();
+    match (shown.next(), shown.next()) {
+        (None, _) => Some(None),
+        (Some(only), None) => only.to_str().ok().map(Some),
+        (Some(_), Some(_)) => None,
+    }
 }
 
 /// Whoever asks.

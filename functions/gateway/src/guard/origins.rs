@@ -14,7 +14,7 @@ use tower_http::cors::CorsLayer;
 const MAX_AGE: Duration = Duration::from_mins(10);
 const METHODS: [Method; 5] = [Method::GET, Method::POST, Method::PUT, Method::PATCH, Method::DELETE];
 /// What a page may send.
-const SENT: [HeaderName; 11] = [
+const SENT: [HeaderName; 12] = [
     header::ACCEPT,
     header::AUTHORIZATION,
     header::CONTENT_TYPE,
@@ -26,6 +26,7 @@ const SENT: [HeaderName; 11] = [
     HeaderName::from_static("mcp-protocol-version"),
     HeaderName::from_static("mcp-session-id"),
     HeaderName::from_static("traceparent"),
+    HeaderName::from_static("x-api-key"),
 ];
 /// What a page may read beside the few that every page may.
 const SHOWN: [HeaderName; 10] = [

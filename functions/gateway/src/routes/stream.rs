@@ -10,7 +10,7 @@ use axum::extract::State;
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use futures_util::stream;
-use http::{HeaderMap, HeaderName, HeaderValue, header};
+use http::{HeaderMap, HeaderName, HeaderValue};
 use pudu_app::chain::Chain;
 use pudu_app::tasks::follow::{Follower, Look};
 use pudu_domain::{ThreadKey, Timestamp, UserId};
@@ -19,7 +19,7 @@ use tokio::sync::mpsc;
 
 use crate::answer::TaskChange;
 use crate::error::{Failure, Missing, Unfit};
-use crate::guard::Who;
+use crate::guard::{CREDENTIALS, Who};
 use crate::input::{LastEventId, Thread};
 use crate::state::Gateway;
 use crate::streams::Open;
@@ -75,7 +75,7 @@ pub(super) async fn get(
     }
     let (events, taken) = mpsc::channel(ON_THE_WAY);
     let shown = headers.into_iter().filter_map(|(name, value)| Some((name?, value)));
-    let shown = shown.filter(|(name, _)| name == header::AUTHORIZATION).collect();
+    let shown = shown.filter(|(name, _)| CREDENTIALS.contains(name)).collect();
     let feed = Feed { gateway: gateway.clone(), user, shown, open, follower, events };
     gateway.calls.spawn(feed.run(first));
     let taken = stream::unfold(taken, |mut taken| async {

@@ -1,8 +1,9 @@
 //! Following a run: its frames in order, from stored events, so that who comes back misses nothing while they are kept.
 //!
 //! Looked for and not pushed, like the tasks of a thread ([`crate::tasks::follow`]): whoever streams is another function than the
-//! one that works.
+//! one that works. A look hands out one frame: what a frame shows may be a whole state, of which never more than one is in memory.
 
+use std::collections::VecDeque;
 use std::fmt;
 
 use pudu_domain::run::{Notice, StopReason, Told};
@@ -14,8 +15,10 @@ use super::modes::Modes;
 use super::{CheckpointError, Runs, values};
 use crate::ports::StoreError;
 
-/// Frames of one look.
-const AT_ONCE: usize = 100;
+/// Rows of one page; what they show is read when they are handed out.
+const AT_ONCE: usize = 25;
+/// The event that shows a state.
+const VALUES: &str = "values";
 /// Quiet looks in a row after which the run itself is looked at: it may be gone.
 const QUIET: u32 = 8;
 
@@ -42,8 +45,8 @@ pub struct Frame {
 /// What a look found.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Look {
-    /// In order.
-    pub frames: Vec<Frame>,
+    /// The next one.
+    pub frame: Option<Frame>,
     /// Whether there is more at once.
     pub more: bool,
     /// How the stream is over, if it is.
@@ -68,8 +71,11 @@ pub struct Follower {
     modes: Modes,
     /// Behind what the client comes back.
     resumed: Option<FrameId>,
-    /// The last number that was looked at.
+    /// The last number that was handed out, or is nothing for this client.
     after: u64,
+    /// What was read behind it, and whether there was more.
+    read: VecDeque<Told>,
+    more: bool,
     /// Whether anything was looked at.
     begun: bool,
     /// Whether the run had ended when it was last looked at.
@@ -100,7 +106,18 @@ impl Follower {
     pub fn new(runs: Runs, run: &Run, modes: Modes, resumed: Option<FrameId>) -> Self {
         let ended = run.end().is_some().then(|| run.clone());
         let after = resumed.map_or(0, |id| id.seq);
-        Self { runs, key: run.key.clone(), modes, resumed, after, begun: false, ended, quiet: 0 }
+        Self {
+            runs,
+            key: run.key.clone(),
+            modes,
+            resumed,
+            after,
+            read: VecDeque::new(),
+            more: false,
+            begun: false,
+            ended,
+            quiet: 0,
+        }
     }
 
     /// The frame that begins every stream that is not one that goes on.
@@ -110,40 +127,44 @@ impl Follower {
         self.resumed.is_none().then(|| Frame { id, event: "metadata".to_owned(), data })
     }
 
-    /// What was told since the last look.
+    /// The next frame that was told, if there is one. After an error the next look goes on where this one was.
     pub async fn look(&mut self) -> Result<Look, CheckpointError> {
-        let page = self.runs.store.frames(&self.key, self.after, AT_ONCE).await?;
-        if page.gap && !self.begun && self.resumed.is_some() {
-            let frames = vec![self.gap(page.told.first()).await?];
-            return Ok(Look { frames, more: false, over: Some(Over::Gap) });
-        }
-        self.begun = true;
-        let more = page.told.len() == AT_ONCE;
-        self.quiet = if page.told.is_empty() { self.quiet + 1 } else { 0 };
-        let (mut frames, mut over) = (Vec::new(), None);
-        for told in page.told {
-            self.after = told.seq;
-            let Some(frame) = self.shown(told).await? else { continue };
-            if frame.event == "end" {
-                over = Some(Over::Ended);
+        if self.read.is_empty() {
+            let page = self.runs.store.frames(&self.key, self.after, AT_ONCE).await?;
+            if page.gap && !self.begun && self.resumed.is_some() {
+                let frame = Some(self.gap(page.told.first()).await?);
+                return Ok(Look { frame, more: false, over: Some(Over::Gap) });
             }
-            frames.push(frame);
+            self.begun = true;
+            self.more = page.told.len() == AT_ONCE;
+            self.quiet = if page.told.is_empty() { self.quiet + 1 } else { 0 };
+            self.read = page.told.into();
         }
-        if frames.is_empty() && !more && over.is_none() && (self.ended.is_some() || self.quiet >= QUIET) {
+        while let Some(told) = self.read.front() {
+            let (seq, frame) = (told.seq, self.shown(told).await?);
+            self.read.pop_front();
+            self.after = seq;
+            if let Some(frame) = frame {
+                let over = (frame.event == "end").then_some(Over::Ended);
+                let more = over.is_none() && (self.more || !self.read.is_empty());
+                return Ok(Look { frame: Some(frame), more, over });
+            }
+        }
+        if !self.more && (self.ended.is_some() || self.quiet >= QUIET) {
             return self.looked_up().await;
         }
-        Ok(Look { frames, more: more && over.is_none(), over })
+        Ok(Look { frame: None, more: self.more, over: None })
     }
 
     /// What the run itself says where nothing more is told.
     async fn looked_up(&mut self) -> Result<Look, CheckpointError> {
         self.quiet = 0;
-        let none = |over| Look { frames: Vec::new(), more: false, over };
+        let none = |over| Look { frame: None, more: false, over };
         let Some(run) = self.runs.store.load(&self.key).await? else { return Ok(none(Some(Over::Gone))) };
         // Its end may have been told since the look: what is found a second time not to be there has gone.
         if let Some(run) = self.ended.replace(run).filter(|run| run.end().is_some()) {
-            let frames = vec![Frame { id: None, event: "end".to_owned(), data: ended(&run) }];
-            return Ok(Look { frames, more: false, over: Some(Over::Ended) });
+            let frame = Some(Frame { id: None, event: "end".to_owned(), data: ended(&run) });
+            return Ok(Look { frame, more: false, over: Some(Over::Ended) });
         }
         if self.ended.as_ref().is_some_and(|run| run.end().is_none()) {
             self.ended = None;
@@ -151,23 +172,25 @@ impl Follower {
         Ok(Look { more: self.ended.is_some(), ..none(None) })
     }
 
-    async fn shown(&self, told: Told) -> Result<Option<Frame>, CheckpointError> {
+    async fn shown(&self, told: &Told) -> Result<Option<Frame>, CheckpointError> {
         let id = Some(FrameId { at: told.at, seq: told.seq });
-        let (event, data) = match told.notice {
+        match &told.notice {
             // Said by whoever streams, once, at its beginning.
-            Notice::Frame { event, .. } if event == "metadata" => return Ok(None),
-            Notice::Frame { event, data } => (event, data),
-            Notice::Values { number } => {
-                let event = "values".to_owned();
-                if !self.modes.has(&event) {
-                    return Ok(None);
-                }
-                let state = self.runs.checkpoints.state(&self.key, number).await?;
-                (event, Value::Object(values::shown(state)))
+            Notice::Frame { event, .. } if event == "metadata" => Ok(None),
+            Notice::Frame { event, data } => {
+                let frame = || Frame { id, event: event.clone(), data: data.clone() };
+                Ok(self.modes.has(event).then(frame))
             }
-            Notice::Record { .. } => return Ok(None),
-        };
-        Ok(self.modes.has(&event).then_some(Frame { id, event, data }))
+            Notice::Values { number } if self.modes.has(VALUES) => {
+                let state = match self.runs.checkpoints.state(&self.key, *number).await {
+                    // It does not come back, and what follows is not to wait for it.
+                    Err(CheckpointError::Missing { .. }) => return Ok(None),
+                    read => read?,
+                };
+                Ok(Some(Frame { id, event: VALUES.to_owned(), data: Value::Object(values::shown(state)) }))
+            }
+            Notice::Values { .. } | Notice::Record { .. } => Ok(None),
+        }
     }
 
     /// The frame for a client that comes back too late.

@@ -50,3 +50,22 @@ fn what_is_longer_than_any_credential_or_no_text_is_none() {
     assert!(of(&vec![b'a'; MAX_CREDENTIAL]) && !of(&vec![b'a'; MAX_CREDENTIAL + 1]));
     assert!(!of("ü".as_bytes()) && !of(&[0xff]));
 }
+
+#[test]
+fn a_key_may_stand_where_agent_clients_show_it_unless_it_is_another() {
+    let both = |bearer: Option<&'static str>, keys: &[&'static str]| {
+        let mut headers = HeaderMap::new();
+        headers.extend(bearer.map(|text| (header::AUTHORIZATION, HeaderValue::from_static(text))));
+        for key in keys {
+            headers.append(API_KEY, HeaderValue::from_static(key));
+        }
+        credential(&headers).map(str::to_owned)
+    };
+    assert_eq!(both(None, &["abc"]).as_deref(), Some("abc"));
+    assert_eq!(both(Some("Bearer abc"), &["abc"]).as_deref(), Some("abc"));
+    for (bearer, keys) in
+        [(Some("Bearer abc"), &["abd"][..]), (Some("Basic x"), &["abc"]), (None, &["a", "a"]), (None, &[""])]
+    {
+        assert_eq!(both(bearer, keys), None, "{bearer:?} {keys:?}");
+    }
+}

@@ -2,9 +2,12 @@
 //! (agent reference 2.6).
 //!
 //! As with the stream of tasks a task of its own looks and sends; what it sends comes from stored events, so that a stream that was
-//! cut goes on behind the last event that its client heard, wherever that is served.
+//! cut goes on behind the last event that its client heard, wherever that is served. A stream that ends before its run was told to the
+//! end breaks its answer off: the official clients take an answer that ends well for the end, and only come back to one that broke.
 
-use std::convert::Infallible;
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use axum::body::{Body as Stream, Bytes};
@@ -24,7 +27,7 @@ use utoipa::IntoParams;
 use super::{action, begin, flag, located};
 use crate::error::{Conflict, Failure, Missing, Unfit};
 use crate::frames::{HEARTBEAT, bytes};
-use crate::guard::Who;
+use crate::guard::{CREDENTIALS, Who};
 use crate::input::{Agents, Body, Repeatable, Resumed, RunOf, RunRequest, Thread};
 use crate::state::Gateway;
 use crate::streams::Open;
@@ -39,7 +42,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 const ALIVE: Duration = Duration::from_secs(15);
 /// Between two looks at whether the client may still look.
 const KNOWN: Duration = Duration::from_secs(5);
-/// Looks in a row that the table failed after which a stream ends.
+/// Looks in a row that the table failed after which a stream breaks off.
 const FRUITLESS: u32 = 3;
 /// Frames on their way to one client.
 const ON_THE_WAY: usize = 64;
@@ -136,7 +139,7 @@ pub(in crate::routes) async fn create_anywhere(
     headers: HeaderMap,
     Body(request): Body<RunRequest>,
 ) -> Result<Response, Failure> {
-    let thread = super::wait::somewhere(&gateway, &who, &request).await?;
+    let thread = super::wait::somewhere(&gateway, &who, key.0.as_ref(), &request).await?;
     Box::pin(create(State(gateway), who, agents, Thread(thread), key, headers, Body(request))).await
 }
 
@@ -230,7 +233,7 @@ struct Viewer {
 
 fn shown(headers: HeaderMap) -> HeaderMap {
     let shown = headers.into_iter().filter_map(|(name, value)| Some((name?, value)));
-    shown.filter(|(name, _)| name == header::AUTHORIZATION).collect()
+    shown.filter(|(name, _)| CREDENTIALS.contains(name)).collect()
 }
 
 fn open(gateway: &Gateway, user: &UserId, thread: &pudu_domain::ThreadId) -> Result<Open, Failure> {
@@ -276,11 +279,26 @@ fn feed(
     let follower = Follower::new(runs.clone(), run, modes, viewer.resumed);
     let greeting = follower.greeting(run);
     let last = runs.clock.now();
-    let feed =
-        Feed { gateway: gateway.clone(), runs, key: run.key.clone(), viewer, open, follower, frames, last };
+    let whole = Arc::new(AtomicBool::new(false));
+    let feed = Feed {
+        gateway: gateway.clone(),
+        runs,
+        key: run.key.clone(),
+        viewer,
+        open,
+        follower,
+        frames,
+        whole: Arc::clone(&whole),
+        last,
+    };
     gateway.calls.spawn(feed.run(greeting, leaves));
-    let taken = stream::unfold(taken, |mut taken| async {
-        taken.recv().await.map(|frame| (Ok::<_, Infallible>(frame), taken))
+    let taken = stream::unfold(Some((taken, whole)), |left| async {
+        let (mut taken, whole) = left?;
+        match taken.recv().await {
+            Some(frame) => Some((Ok(frame), Some((taken, whole)))),
+            None if whole.load(Ordering::Acquire) => None,
+            None => Some((Err(io::Error::other("the stream was broken off; come back to it")), None)),
+        }
     });
     let headers = [
         (header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream")),
@@ -299,28 +317,40 @@ struct Feed {
     open: Open,
     follower: Follower,
     frames: mpsc::Sender<Bytes>,
+    /// Whether the answer ends well when nothing more is sent.
+    whole: Arc<AtomicBool>,
     /// When something was sent the last time.
     last: Timestamp,
 }
 
-/// The client is gone, or too slow.
-struct Left;
+/// Why a stream ends before its run was told to the end.
+#[derive(Debug, PartialEq, Eq)]
+enum Broken {
+    /// Its client is gone.
+    Left,
+    /// Its client takes too long, its time is over, or the table fails: a client comes back.
+    Off,
+}
 
 impl Feed {
     async fn run(mut self, greeting: Option<Frame>, leaves: bool) {
-        if let Err(Left) = self.feed(greeting).await
-            && leaves
-        {
-            tracing::info!(run = %self.key.id, "whoever began a run is gone, and it ends");
-            if let Err(error) = self.runs.cancel(&self.key, Action::Interrupt).await {
-                tracing::warn!(run = %self.key.id, error = %Chain(&error), "a run whose caller is gone goes on");
+        match self.feed(greeting).await {
+            Ok(()) => self.whole.store(true, Ordering::Release),
+            Err(Broken::Off) => {}
+            Err(Broken::Left) if leaves => {
+                tracing::info!(run = %self.key.id, "whoever began a run is gone, and it ends");
+                if let Err(error) = self.runs.cancel(&self.key, Action::Interrupt).await {
+                    tracing::warn!(run = %self.key.id, error = %Chain(&error), "a run whose caller is gone goes on");
+                }
             }
+            Err(Broken::Left) => {}
         }
     }
 
-    async fn feed(&mut self, greeting: Option<Frame>) -> Result<(), Left> {
-        let clock = std::sync::Arc::clone(&self.runs.clock);
-        let ends = clock.now() + self.gateway.streams.lifetime();
+    async fn feed(&mut self, greeting: Option<Frame>) -> Result<(), Broken> {
+        let clock = Arc::clone(&self.runs.clock);
+        let lifetime = self.gateway.streams.lifetime();
+        let ends = clock.now() + lifetime;
         if let Some(greeting) = greeting {
             self.send(bytes(&greeting)).await?;
         }
@@ -329,10 +359,8 @@ impl Feed {
             match self.follower.look().await {
                 Ok(look) => {
                     fruitless = 0;
-                    if !look.frames.is_empty() {
+                    if let Some(frame) = &look.frame {
                         pause = SHORTEST;
-                    }
-                    for frame in &look.frames {
                         self.send(bytes(frame)).await?;
                     }
                     if look.over.is_some() {
@@ -346,21 +374,22 @@ impl Feed {
                     tracing::warn!(run = %self.key.id, error = %Chain(&error), "a stream could not look at its run");
                     (pause, fruitless) = (LONGEST, fruitless + 1);
                     if fruitless == FRUITLESS {
-                        return Ok(());
+                        return Err(Broken::Off);
                     }
                 }
             }
             let now = clock.now();
             let left = ends.since(now);
             if left.is_zero() {
-                return Ok(());
+                // Where an answer is sent as a whole, one that broke would not arrive at all.
+                return if lifetime.is_zero() { Ok(()) } else { Err(Broken::Off) };
             }
             if now.since(self.last) >= ALIVE {
                 self.send(Bytes::from_static(HEARTBEAT)).await?;
             }
             tokio::select! {
                 biased;
-                () = self.frames.closed() => return Err(Left),
+                () = self.frames.closed() => return Err(Broken::Left),
                 () = self.open.changed() => pause = SHORTEST,
                 () = clock.sleep(pause.min(left)) => pause = (pause * 2).min(LONGEST),
             }
@@ -369,18 +398,20 @@ impl Feed {
                 // A key that is revoked by now opens nothing: not even what it has opened before.
                 match self.gateway.access.identify(&self.viewer.shown).await {
                     Ok(who) if who.user == self.viewer.user => {}
+                    Err(failure) if failure.is_ours() => return Err(Broken::Off),
                     _ => return Ok(()),
                 }
             }
         }
     }
 
-    async fn send(&mut self, frame: Bytes) -> Result<(), Left> {
-        let clock = std::sync::Arc::clone(&self.runs.clock);
+    async fn send(&mut self, frame: Bytes) -> Result<(), Broken> {
+        let clock = Arc::clone(&self.runs.clock);
         tokio::select! {
             biased;
-            sent = self.frames.send(frame) => sent.map_err(|_| Left)?,
-            () = clock.sleep(PATIENCE) => return Err(Left),
+            sent = self.frames.send(frame) => sent.map_err(|_| Broken::Left)?,
+            // It is there, only slow: its run goes on.
+            () = clock.sleep(PATIENCE) => return Err(Broken::Off),
         }
         self.last = clock.now();
         Ok(())

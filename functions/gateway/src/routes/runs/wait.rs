@@ -8,9 +8,10 @@ use axum::response::{IntoResponse, Response};
 use http::StatusCode;
 use pudu_app::chain::Chain;
 use pudu_app::runs::{Action, Runs, values};
+use pudu_config::sha256_hex;
 use pudu_domain::run::Outcome;
-use pudu_domain::text::Snippet;
-use pudu_domain::{Run, RunKey, ThreadId, ThreadKey};
+use pudu_domain::text::{Snippet, first_chars};
+use pudu_domain::{IdempotencyKey, Run, RunKey, ThreadId, ThreadKey, UserId};
 use serde_json::{Value, json};
 
 use super::{begin, located};
@@ -75,22 +76,35 @@ pub(in crate::routes) async fn create_anywhere(
     key: Repeatable,
     Body(request): Body<RunRequest>,
 ) -> Result<Response, Failure> {
-    let thread = somewhere(&gateway, &who, &request).await?;
+    let thread = somewhere(&gateway, &who, key.0.as_ref(), &request).await?;
     create(State(gateway), who, agents, Thread(thread), key, Body(request)).await
 }
 
-/// The thread of a request that has none in its path.
+/// The thread of a request that has none in its path: the one that it names, or a new one. With a key that is the key's, so that a
+/// repetition finds the first run.
 pub(super) async fn somewhere(
     gateway: &Gateway,
     who: &Who,
+    key: Option<&IdempotencyKey>,
     request: &RunRequest,
 ) -> Result<ThreadId, Failure> {
-    let Some(thread) = request.thread()? else { return fresh(gateway) };
+    let thread = match (request.thread()?, key) {
+        (Some(thread), _) => thread,
+        (None, Some(key)) => of_key(&who.0.user, key)?,
+        (None, None) => return fresh(gateway),
+    };
     let key = ThreadKey { user: who.0.user.clone(), thread };
     if gateway.threads.is_going(&key).await? {
         return Err(Failure::no_such_thread());
     }
     Ok(key.thread)
+}
+
+/// The thread that stands for a key of a user.
+fn of_key(user: &UserId, key: &IdempotencyKey) -> Result<ThreadId, Failure> {
+    let digest = sha256_hex(&json!([user.as_str(), key.as_str()]));
+    let id = format!("key-{}", first_chars(&digest, 48));
+    ThreadId::parse(id).map_err(|error| Failure::unprocessable(error.to_string()))
 }
 
 /// What a run came to, when it has; a caller that leaves takes it along if `leaves`.
