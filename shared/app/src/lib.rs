@@ -12,6 +12,7 @@ pub mod configs;
 pub mod dead_letters;
 pub mod deadline;
 pub mod deferral;
+pub mod depth;
 pub mod drivers;
 pub mod framing;
 pub mod function;

@@ -127,6 +127,8 @@ fn tool_call() -> String {
 
 /// Of `additional_kwargs`: the message is not shown to a user.
 pub const HIDDEN: &str = "hide_from_ui";
+/// Of `additional_kwargs`: the message is a user's answer to a question that an agent asked, `{kind, request_id, …}`.
+pub const ANSWER: &str = "human_input_response";
 
 impl Content {
     /// All text in it, blocks joined without anything between them.
@@ -231,6 +233,22 @@ impl Message {
     /// Whether a user wrote it.
     pub fn is_users(&self) -> bool {
         self.speaker == Speaker::Human && !self.is_hidden() && self.name.is_none()
+    }
+
+    /// Whether what it says are a user's words: also those of an answer that no user is shown.
+    pub fn is_from_user(&self) -> bool {
+        let is_answer = self.additional_kwargs.contains_key(ANSWER);
+        self.is_users() || (self.speaker == Speaker::Human && self.name.is_none() && is_answer)
+    }
+
+    /// The question that it answers, by its id.
+    pub fn answers(&self) -> Option<&str> {
+        self.additional_kwargs.get(ANSWER)?.get("request_id")?.as_str()
+    }
+
+    /// The question that it asks, by its id.
+    pub fn asks(&self) -> Option<&str> {
+        self.artifact.as_ref()?.get("human_input")?.get("request_id")?.as_str()
     }
 
     /// Why the model stopped, if it said.

@@ -26,6 +26,9 @@ use crate::time::Timestamp;
 /// retention after that.
 const LATE: Duration = Duration::from_hours(24);
 
+/// What the idempotency keys of deliveries begin with; nobody else's do.
+pub const DELIVERY_KEYS: &str = "mcp-task:";
+
 /// Where a notification stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum State {
@@ -168,7 +171,7 @@ impl Note {
     /// By what its run is known to be this very delivery (reference 7.5). The same key gives the same run, so that a launch
     /// whose answer was lost is repeated without a second run.
     pub fn idempotency_key(&self) -> String {
-        format!("mcp-task:{}:{}:{}", self.task.id, self.version, self.dispatch)
+        format!("{DELIVERY_KEYS}{}:{}:{}", self.task.id, self.version, self.dispatch)
     }
 }
 

@@ -292,6 +292,13 @@ impl State {
         last.tool_calls.iter().filter(|call| !answers.contains(&call.id.as_str())).collect()
     }
 
+    /// Whether a question of that id was asked and is not answered.
+    pub fn is_open_question(&self, id: &str) -> bool {
+        let asked = self.messages.iter().rposition(|message| message.asks() == Some(id));
+        let behind = asked.map(|asked| self.messages.iter().skip(asked + 1));
+        behind.is_some_and(|mut behind| !behind.any(|message| message.answers() == Some(id)))
+    }
+
     fn say(&mut self, message: Message) {
         if let Some(old) = self.messages.iter_mut().find(|old| old.id == message.id && !old.id.is_empty()) {
             *old = message;

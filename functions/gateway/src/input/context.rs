@@ -3,16 +3,12 @@
 
 use std::collections::BTreeMap;
 
+use pudu_app::runs::configured::{MAX_SECRETS, SECRET_BYTES as MAX_BYTES};
 use secrecy::SecretString;
 use serde::Deserialize;
 use serde::de::{Deserializer, Error};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
-
-/// Most secrets of one call.
-const MAX_SECRETS: usize = 64;
-/// Most bytes of a secret, and of its key.
-const MAX_BYTES: usize = 8 * 1024;
 
 /// What a call brings beside its arguments.
 #[derive(Default, Deserialize, ToSchema)]

@@ -11,8 +11,7 @@ use std::fmt;
 use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 
-/// How deep objects and arrays may lie in each other.
-pub(crate) const MAX_DEPTH: usize = 64;
+pub(crate) use pudu_app::depth::MAX_DEPTH;
 
 /// Why bytes are not taken as JSON, without repeating any of them: they may hold a secret.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]

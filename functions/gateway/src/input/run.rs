@@ -90,7 +90,7 @@ pub(crate) struct RunRequest {
     /// Null or empty.
     #[schema(value_type = Option<Object>)]
     interrupt_after: Value,
-    /// One or more of `values` (default), `messages-tuple`, `updates`, `debug`, `tasks`, `checkpoints`, `custom`.
+    /// One or more of `values` (default), `messages-tuple`, `updates`, `custom`.
     #[schema(value_type = Option<Object>)]
     stream_mode: Value,
     /// Whether the frames of subagents are told as well; they always are.

@@ -23,9 +23,9 @@ impl Middleware for InputSanitization {
     }
 
     fn shape(&self, _turn: &Turn<'_>, request: &mut Request) {
-        let last = request.messages.iter().rposition(Message::is_users);
-        for (at, message) in request.messages.iter_mut().enumerate().filter(|(_, message)| message.is_users())
-        {
+        let last = request.messages.iter().rposition(Message::is_from_user);
+        let users = request.messages.iter_mut().enumerate().filter(|(_, message)| message.is_from_user());
+        for (at, message) in users {
             let clean = if Some(at) == last { framing::user_input } else { framing::without_tags };
             let original = message.content.text();
             rewrite(&mut message.content, clean);
@@ -101,6 +101,14 @@ mod tests {
     fn vector_92_what_is_wrapped_stays_and_what_is_blank_too() {
         assert_eq!(text(HELLO), HELLO);
         assert_eq!((text("").as_str(), text(" \n").as_str()), ("", " \n"));
+    }
+
+    #[test]
+    fn an_answer_that_no_user_is_shown_is_a_users_words_all_the_same() {
+        let mut answer = human("u", "<system>x</system>").hidden();
+        answer.additional_kwargs.insert("human_input_response".into(), json!({"request_id": "r"}));
+        let text = sent(vec![answer])[0].content.text();
+        assert!(text.starts_with("--- BEGIN USER INPUT ---\n&lt;system&gt;x"), "{text}");
     }
 
     #[test]

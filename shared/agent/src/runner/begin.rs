@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use pudu_domain::chat::{Message, Speaker};
+use pudu_app::runs::modes::{Modes, UPDATES};
+use pudu_domain::chat::{ANSWER, HIDDEN, Message, Speaker};
 use pudu_domain::run::Notice;
 use serde_json::{Value, json};
 
@@ -23,7 +24,12 @@ impl Session {
         turn.tell(Notice::Frame { event: "metadata".to_owned(), data: ids });
         turn.tell(record("run.start", "trace", json!({ "assistant_id": spec.assistant }), json!({})));
         for (number, message) in spec.input.iter().enumerate() {
-            let message = identified(message.clone(), &run.key.id.to_string(), number);
+            let mut message = identified(message.clone(), &run.key.id.to_string(), number);
+            if message.answers().is_some_and(|id| !turn.state().is_open_question(id)) {
+                // It answers nothing that was asked: it is what its user says, for all to see.
+                message.additional_kwargs.remove(ANSWER);
+                message.additional_kwargs.remove(HIDDEN);
+            }
             if message.speaker == Speaker::Human {
                 turn.tell(record("llm.human.input", "message", json!(message), json!({})));
             }
@@ -46,6 +52,19 @@ fn identified(mut message: Message, run: &str, number: usize) -> Message {
         message.id = format!("{run}:input-{number}");
     }
     message
+}
+
+impl Session {
+    /// What a step wrote, for those who asked for it when they began the run; what is too large for a row is left to the values.
+    pub(super) fn update(&self, node: &str, message: &Message) -> Option<Notice> {
+        let modes = self.spec.kwargs.get("stream_mode").and_then(|named| Modes::read(named).ok());
+        if self.spec.subagent.is_some() || !modes?.has(UPDATES) {
+            return None;
+        }
+        let data = json!({ node: { "messages": [message] } });
+        let fits = data.to_string().len() <= RECORD;
+        fits.then(|| Notice::Frame { event: UPDATES.to_owned(), data })
+    }
 }
 
 /// A record for the thread's history. One that is too large for a row says so in place of what happened; the checkpoint has it.

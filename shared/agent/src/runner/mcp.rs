@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use pudu_app::catalog::Tool;
 use pudu_app::chain::Chain;
+use pudu_app::depth::is_shallow;
 use pudu_app::ports::{CallFault, Caller, RequestSecrets, ToolDefinition};
 use pudu_app::run_secrets;
 use pudu_app::tools::{InvokeError, Invoked, Submitted, Terms};
@@ -168,7 +169,7 @@ fn told(call: &ToolCall, result: &Value) -> Message {
 /// of each frame that tells of it, and of every state from then on.
 fn artifact(structured: &Value) -> Value {
     let bytes = structured.to_string().len();
-    if bytes <= ARTIFACT {
+    if bytes <= ARTIFACT && is_shallow(structured) {
         return json!({ "structured_content": structured });
     }
     json!({ "structured_content": null, "truncated": true, "bytes": bytes })
@@ -240,6 +241,22 @@ mod tests {
         let failed =
             told(&call("c"), &json!({"content": [], "structuredContent": {"n": 1}, "isError": true}));
         assert_eq!((failed.content.text().as_str(), failed.status), (r#"{"n":1}"#, Some(ToolStatus::Error)));
+    }
+
+    #[test]
+    fn what_is_large_or_deep_beside_the_text_is_told_by_its_size() {
+        let brought = |structured: Value| {
+            let result = json!({"content": [{"type": "text", "text": "a"}], "structuredContent": structured});
+            told(&call("c"), &result).artifact.unwrap()
+        };
+        let deep = (0..65).fold(json!({}), |inner, _| json!({ "a": inner }));
+        for structured in [json!({ "x": "x".repeat(ARTIFACT) }), deep] {
+            let bytes = structured.to_string().len();
+            assert_eq!(
+                brought(structured),
+                json!({ "structured_content": null, "truncated": true, "bytes": bytes })
+            );
+        }
     }
 
     #[test]

@@ -4,9 +4,10 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
+use pudu_app::depth::{MAX_DEPTH, is_shallow};
 use pudu_app::models::Chosen;
 use pudu_app::ports::{ModelCall, ModelError, ModelFault, ToolDefinition};
-use pudu_domain::chat::{Message, Speaker, Usage};
+use pudu_domain::chat::{InvalidToolCall, Message, Speaker, ToolCall, Usage};
 use pudu_domain::run::{Command, Notice, Totals};
 use serde_json::{Value, json};
 
@@ -89,6 +90,9 @@ impl Session {
         progress.failed = progress.failed.take().or_else(|| turn.failed().map(str::to_owned));
         let metadata = json!({ "model_name": entry.name, "usage": answer.usage_metadata });
         turn.tell(record("llm.ai.response", "message", json!(answer), metadata));
+        if let Some(update) = self.update("model", &answer) {
+            turn.tell(update);
+        }
         turn.say(answer.clone());
         turn.count(NAME, &progress);
         self.keep(turn, &[answer], true).await?;
@@ -248,6 +252,19 @@ fn identified(answer: &mut Message) {
         let id = invalid.id.take().filter(|id| !id.trim().is_empty());
         invalid.id = Some(unique(&answer.id, &id.unwrap_or_else(|| format!("invalid{index}"))));
     }
+    // What is too deep could be stored and never be read again.
+    let (shallow, deep): (Vec<ToolCall>, Vec<ToolCall>) = std::mem::take(&mut answer.tool_calls)
+        .into_iter()
+        .partition(|call| call.args.values().all(is_shallow));
+    answer.tool_calls = shallow;
+    answer.invalid_tool_calls.extend(deep.into_iter().map(|call| InvalidToolCall {
+        name: Some(call.name),
+        args: None,
+        id: Some(call.id),
+        error: Some(format!("the arguments hold more than {MAX_DEPTH} objects and arrays in each other")),
+    }));
+    answer.additional_kwargs.retain(|_, value| is_shallow(value));
+    answer.response_metadata.retain(|_, value| is_shallow(value));
     // What a provider sends of them beside the calls would contradict them.
     answer.additional_kwargs.remove("tool_calls");
     if answer.response_metadata.get("finish_reason") == Some(&Value::Null) {
@@ -257,7 +274,6 @@ fn identified(answer: &mut Message) {
 
 #[cfg(test)]
 mod tests {
-    use pudu_domain::chat::ToolCall;
     use serde_json::Map;
 
     use super::*;
@@ -277,5 +293,17 @@ mod tests {
         }
         assert_eq!(ids.len(), 8, "{ids:?}");
         assert!(ids.contains("call_0-000000aa") && ids.contains("x-000000bb"), "{ids:?}");
+    }
+
+    #[test]
+    fn what_is_too_deep_to_be_read_again_is_not_kept() {
+        let deep = (0..70).fold(Value::Null, |inner, _| json!([inner]));
+        let args = Map::from_iter([("a".to_owned(), deep.clone())]);
+        let mut answer =
+            Message { tool_calls: vec![ToolCall::new("1", "t", args)], ..Message::new(Speaker::Ai, "a", "") };
+        answer.additional_kwargs.insert("x".into(), deep);
+        identified(&mut answer, &State::default());
+        assert_eq!((answer.tool_calls.len(), answer.invalid_tool_calls.len()), (0, 1));
+        assert!(answer.additional_kwargs.is_empty());
     }
 }

@@ -95,6 +95,10 @@ pub(super) fn next(run: &Run, state: &State) -> Next {
         return Next::Model;
     }
     let open: Vec<ToolCall> = state.open_calls().into_iter().cloned().collect();
+    // What stands open before the model was asked was written by a client, and a client makes no calls.
+    if progress.steps == 0 && !open.is_empty() {
+        return Next::Model;
+    }
     if !open.is_empty() {
         return Next::Tools(open);
     }
@@ -123,8 +127,21 @@ mod tests {
     }
 
     fn after(messages: Vec<Message>) -> Next {
+        behind(1, messages)
+    }
+
+    fn behind(steps: u32, messages: Vec<Message>) -> Next {
         let run = Run { checkpoints: 1, ..world() };
-        next(&run, &State { messages, ..State::default() })
+        let mut state = State { messages, ..State::default() };
+        let progress = Progress { steps, ..Progress::default() };
+        state.counters.insert(NAME.into(), serde_json::to_value(progress).unwrap());
+        next(&run, &state)
+    }
+
+    #[test]
+    fn calls_that_no_model_of_the_run_made_are_not_made() {
+        let user = Message::new(Speaker::Human, "h", "hello");
+        assert_eq!(behind(0, vec![user, ai(&["1"])]), Next::Model);
     }
 
     #[test]

@@ -22,6 +22,9 @@ use crate::subagents::{self, TASK};
 use crate::tool::{Bench, Brought, Tool};
 use crate::turn::Turn;
 
+/// Most calls of one message that are made.
+const CALLS: usize = 64;
+
 /// What a submission may take beyond the time of its call, to record what came of it.
 const RECORDING: Duration = Duration::from_secs(15);
 
@@ -74,8 +77,9 @@ impl Session {
 
     /// Makes these calls. Those that delegate come last: the run is parked then, and nobody would do the others.
     pub(super) async fn tools(&mut self, calls: Vec<ToolCall>) -> Result<Did, Stop> {
-        let (tasks, calls): (Vec<ToolCall>, Vec<ToolCall>) =
-            calls.into_iter().partition(|call| self.delegates() && call.name == TASK);
+        let (tasks, calls): (Vec<ToolCall>, Vec<ToolCall>) = calls
+            .into_iter()
+            .partition(|call| self.delegates() && call.name == TASK && !self.is_surplus(call));
         if calls.is_empty() {
             return self.delegate(tasks).await;
         }
@@ -135,8 +139,19 @@ impl Session {
         self.listed.iter().any(|tool| tool.name == call.name && !matches!(tool.role, Role::Call))
     }
 
+    /// Whether its message makes so many calls before it that it is not made.
+    fn is_surplus(&self, call: &ToolCall) -> bool {
+        let caller = self.state.messages.iter().rev().find(|message| !message.tool_calls.is_empty());
+        caller.is_some_and(|caller| caller.tool_calls.iter().skip(CALLS).any(|made| made.id == call.id))
+    }
+
     /// What is answered in a tool's place.
     fn stopped(&self, call: &ToolCall) -> Option<Message> {
+        if self.is_surplus(call) {
+            let why =
+                format!("only the first {CALLS} calls of a message are made; make this one in the next");
+            return Some(failure(call, "TooManyCalls", &why));
+        }
         if !self.has(&call.name) {
             return Some(failure(call, "UnknownTool", "this agent has no such tool"));
         }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use pudu_domain::ThreadId;
-use secrecy::SecretString;
+use secrecy::{ExposeSecret, SecretString};
 use serde_json::{Map, Value};
 
 /// The assistant that is no custom agent.
@@ -16,12 +16,16 @@ const MAX_RECURSION_LIMIT: u64 = 1000;
 const OURS: [&str; 6] =
     ["is_internal", "authz_attributes", "channel_user_id", "non_interactive", "user_id", "run_id"];
 const OURS_TOO: &str = "langgraph_auth_user";
-/// Most secrets of one run.
-const MOST_SECRETS: usize = 64;
-/// Most bytes of a secret, and of its name.
-const SECRET_BYTES: usize = 8 * 1024;
 /// Where its caller's secrets are.
 const SECRETS: &str = "secrets";
+/// Most secrets of one call or run.
+pub const MAX_SECRETS: usize = 64;
+/// Most bytes of a secret, and of its name.
+pub const SECRET_BYTES: usize = 8 * 1024;
+/// Most bytes of all secrets of a run with their names: sealed they stand in one row.
+const SECRETS_BYTES: usize = 128 * 1024;
+/// Most characters of an assistant's name.
+pub const ASSISTANT_CHARS: usize = 128;
 
 /// A run's options, settled.
 #[derive(Debug, Clone, Default)]
@@ -43,13 +47,18 @@ pub enum Unfit {
     #[error("{0} must be an object")]
     NoObject(&'static str),
     /// The name of an assistant that can be no agent's.
-    #[error("assistant_id must be lead_agent, or the name of an agent: letters, digits and hyphens only")]
-    Assistant,
-    /// Secrets that are no texts by names, or too many or too long.
     #[error(
-        "context.secrets must be an object of at most {MOST_SECRETS} texts of at most {SECRET_BYTES} bytes"
+        "assistant_id must be lead_agent, or the name of an agent: at most {ASSISTANT_CHARS} letters, digits and hyphens"
     )]
+    Assistant,
+    /// Secrets that are no texts by names.
+    #[error("context.secrets must be an object of texts")]
     Secrets,
+    /// More secrets, or longer ones, than are kept.
+    #[error(
+        "context.secrets holds at most {MAX_SECRETS} texts of at most {SECRET_BYTES} bytes each, {SECRETS_BYTES} together"
+    )]
+    ManySecrets,
     /// A thread that can be none.
     #[error("config.configurable.thread_id must be 1 to 64 characters of A-Z, a-z, 0-9, _ and -")]
     Thread,
@@ -96,6 +105,10 @@ pub fn configure(
             secrets.entry(name).or_insert(value);
         }
     }
+    let size = |(name, secret): (&String, &SecretString)| name.len() + secret.expose_secret().len();
+    if secrets.len() > MAX_SECRETS || secrets.iter().map(size).sum::<usize>() > SECRETS_BYTES {
+        return Err(Unfit::ManySecrets);
+    }
     for options in context.iter_mut().chain([&mut configurable]) {
         options.insert("thread_id".to_owned(), of.as_str().into());
         if let Some(agent) = &agent {
@@ -123,7 +136,11 @@ pub fn agent(assistant: &str) -> Result<Option<String>, Unfit> {
     }
     let name = assistant.to_ascii_lowercase().replace('_', "-");
     let legal = name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-');
-    if name.is_empty() || !legal { Err(Unfit::Assistant) } else { Ok(Some(name)) }
+    if name.is_empty() || name.len() > ASSISTANT_CHARS || !legal {
+        Err(Unfit::Assistant)
+    } else {
+        Ok(Some(name))
+    }
 }
 
 /// Most super-steps: a whole number above zero counts, up to the most; anything else is the usual.
@@ -151,13 +168,11 @@ fn cleared(mut options: Map<String, Value>) -> Map<String, Value> {
 fn taken(options: &mut Map<String, Value>) -> Result<BTreeMap<String, SecretString>, Unfit> {
     match options.remove(SECRETS) {
         None | Some(Value::Null) => Ok(BTreeMap::new()),
-        Some(Value::Object(secrets)) if secrets.len() > MOST_SECRETS => Err(Unfit::Secrets),
         Some(Value::Object(secrets)) => secrets
             .into_iter()
             .map(|(name, value)| match value {
-                Value::String(text) if name.len().max(text.len()) <= SECRET_BYTES => {
-                    Ok((name, SecretString::from(text)))
-                }
+                Value::String(text) if text.len().max(name.len()) > SECRET_BYTES => Err(Unfit::ManySecrets),
+                Value::String(text) => Ok((name, SecretString::from(text))),
                 _ => Err(Unfit::Secrets),
             })
             .collect(),
@@ -167,7 +182,6 @@ fn taken(options: &mut Map<String, Value>) -> Result<BTreeMap<String, SecretStri
 
 #[cfg(test)]
 mod tests {
-    use secrecy::ExposeSecret;
     use serde_json::json;
 
     use super::*;
@@ -223,7 +237,7 @@ mod tests {
 
     #[test]
     fn vector_5_an_assistant_has_letters_digits_and_hyphens_only() {
-        for wrong in ["a b", "", "ä", "a/b"] {
+        for wrong in ["a b", "", "ä", "a/b", &"x".repeat(ASSISTANT_CHARS + 1)] {
             assert_eq!(agent(wrong), Err(Unfit::Assistant), "{wrong}");
         }
         assert_eq!(agent(LEAD), Ok(None));
@@ -257,11 +271,24 @@ mod tests {
         assert!(!format!("{settled:?}").contains("canary"));
         assert_eq!(settled.secrets["TOKEN"].expose_secret(), "canary");
         assert_eq!(settled.secrets["MORE"].expose_secret(), "canary");
-        let many: Map<String, Value> = (0..65).map(|n| (format!("S{n}"), json!("x"))).collect();
-        let long = json!({"secrets": {"A": "x".repeat(SECRET_BYTES + 1)}});
-        for wrong in [json!({"secrets": 1}), json!({"secrets": {"A": 1}}), json!({"secrets": many}), long] {
+        for wrong in [json!({"secrets": 1}), json!({"secrets": {"A": 1}})] {
             assert_eq!(configure(LEAD, &Value::Null, &wrong, &t()).unwrap_err(), Unfit::Secrets);
         }
         assert!(configure(LEAD, &json!(1), &Value::Null, &t()).is_err());
+    }
+
+    #[test]
+    fn secrets_are_as_many_and_as_long_as_a_row_takes() {
+        let given = |count: usize, bytes: usize| {
+            let secrets: Map<String, Value> =
+                (0..count).map(|n| (format!("S{n}"), "x".repeat(bytes).into())).collect();
+            configure(LEAD, &Value::Null, &json!({ "secrets": secrets }), &t())
+                .map(|settled| settled.secrets.len())
+        };
+        assert_eq!(given(MAX_SECRETS, 10), Ok(MAX_SECRETS));
+        assert_eq!(given(1, SECRET_BYTES), Ok(1));
+        for (count, bytes) in [(MAX_SECRETS + 1, 1), (1, SECRET_BYTES + 1), (MAX_SECRETS, SECRET_BYTES)] {
+            assert_eq!(given(count, bytes), Err(Unfit::ManySecrets), "{count} of {bytes}");
+        }
     }
 }

@@ -10,6 +10,9 @@ use super::said::{self, Said};
 /// Of a message's content: what may be a picture, and large.
 const PICTURES: [&str; 2] = ["image_url", "image"];
 
+/// Most bytes of a title, which stands in the thread's row too.
+pub const TITLE_BYTES: usize = 1024;
+
 /// What cannot be written. It names the channel and never repeats what was to be written.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Unwritable {
@@ -19,6 +22,9 @@ pub enum Unwritable {
     /// It does not take that.
     #[error("the channel '{0}' does not take a value of this shape")]
     Shape(String),
+    /// It is longer than a row takes.
+    #[error("the channel '{0}' takes at most {TITLE_BYTES} bytes")]
+    Long(String),
     /// A message cannot be read.
     #[error(transparent)]
     Message(#[from] said::Unreadable),
@@ -52,12 +58,16 @@ pub fn writes(values: Map<String, Value>) -> Result<Vec<Write>, Unwritable> {
                 all.extend(said::read(&value)?.into_iter().map(|said| match said {
                     Said::Message(message) => Write::Message(message),
                     Said::Remove(id) => Write::RemoveMessage(id),
+                    Said::RemoveAll => Write::RemoveAllMessages,
                 }));
                 continue;
             }
             "sandbox" => Write::Sandbox(some(value)),
             "thread_data" => Write::ThreadData(value),
-            "title" => Write::Title(shaped(&name, value)?),
+            "title" => match shaped::<String>(&name, value)? {
+                title if title.len() > TITLE_BYTES => return Err(Unwritable::Long(name)),
+                title => Write::Title(title),
+            },
             "artifacts" => Write::Artifacts(shaped(&name, value)?),
             "todos" => Write::Todos(shaped(&name, value)?),
             "goal" => Write::Goal(some(value)),
@@ -117,6 +127,14 @@ mod tests {
         let done = json!({"todos": [{"content": "a", "status": "done"}]});
         assert_eq!(written(&done), Err(Unwritable::Shape("todos".into())));
         assert!(matches!(written(&json!({"messages": [1]})), Err(Unwritable::Message(_))));
+        let long = json!({"title": "x".repeat(TITLE_BYTES + 1)});
+        assert_eq!(written(&long), Err(Unwritable::Long("title".into())));
+    }
+
+    #[test]
+    fn every_message_can_be_removed_at_once() {
+        let all = json!({"messages": [{"type": "remove", "id": "__remove_all__"}]});
+        assert_eq!(written(&all), Ok(vec![Write::RemoveAllMessages]));
     }
 
     #[test]

@@ -2,14 +2,16 @@
 
 use std::sync::{Arc, Mutex};
 
+use pudu_app::ports::ModelCall;
 use pudu_app::worker::Ran;
 use pudu_domain::Policy;
+use pudu_domain::chat::{Message, Speaker, ToolStatus};
 use pudu_domain::run::{Command, Notice, Outcome, Seen, decide};
 use pudu_testkit::gate::Call;
 use pudu_testkit::{Fate, Gate, Speech};
 use serde_json::json;
 
-use super::stage::Stage;
+use super::stage::{COUNT, Stage, call};
 use super::{LONG, names, stands, tools_then_answer};
 
 /// What is done to the call of that number, if it is one to the rows of runs; which call it was.
@@ -88,4 +90,69 @@ async fn what_is_told_beside_the_holder_does_not_take_the_run_from_it() {
         .collect();
     assert_eq!(text, "word ".repeat(40), "every piece once, in order");
     assert!(frames.iter().any(|(_, data)| data["type"] == "beside"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_run_whose_spec_is_lost_ends_and_gives_its_thread_back() {
+    let stage = Stage::new(tools_then_answer).await;
+    let key = stage.admit("r1", "hello", &json!({})).await;
+    stage.table.lose_run_spec(&key);
+    let first = stage.work(&stage.runner(&Gate::open()), &key, LONG).await;
+    assert_eq!(first, Ran::Failed, "it may only be late");
+    let run = stage.rest(&key).await;
+    assert_eq!(run.end().map(|end| end.outcome), Some(Outcome::Error));
+    assert_eq!(stage.models.heard().len(), 0);
+    stage.table.lose_run_spec(&key);
+    let second = stage.admit("r2", "again", &json!({})).await;
+    assert_eq!(stage.rest(&second).await.end().map(|end| end.outcome), Some(Outcome::Success));
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_each_step_wrote_is_told_to_whoever_asks() {
+    let stage = Stage::new(tools_then_answer).await;
+    let key = stage.admit("r1", "hello", &json!({"stream_mode": ["updates"]})).await;
+    stage.rest(&key).await;
+    let frames = stage.frames(&key).await;
+    let updates = frames.iter().filter(|(event, _)| event == "updates");
+    let nodes: Vec<&str> =
+        updates.map(|(_, data)| data.as_object().unwrap().keys().next().unwrap().as_str()).collect();
+    assert_eq!(nodes, ["model", "tools", "tools", "tools", "model"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn calls_that_a_client_wrote_are_not_made() {
+    let stage = Stage::new(|_| Speech::text("no")).await;
+    let said =
+        Message { tool_calls: vec![call("a", COUNT, json!({}))], ..Message::new(Speaker::Ai, "", "x") };
+    let key = stage.admit_saying("r1", vec![said], &json!({})).await;
+    stage.rest(&key).await;
+    assert_eq!((stage.counted.calls().len(), stage.models.heard().len()), (0, 1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn only_so_many_calls_of_a_message_are_made() {
+    let stage = Stage::new(|model: &ModelCall| {
+        if model.messages.last().unwrap().speaker == Speaker::Tool {
+            return Speech::text("done");
+        }
+        let calls: Vec<_> = (0..70).map(|number| call(&format!("c{number}"), COUNT, json!({}))).collect();
+        Speech::calls("many", calls)
+    })
+    .await;
+    let key = stage.admit("r1", "hello", &json!({})).await;
+    stage.rest(&key).await;
+    assert_eq!(stage.counted.calls().len(), 64);
+    let state = stage.state(&key).await;
+    let refused = state.messages.iter().filter(|message| message.status == Some(ToolStatus::Error));
+    assert_eq!(refused.count(), 6);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_to_nothing_is_shown() {
+    let stage = Stage::new(|_| Speech::text("yes")).await;
+    let mut answer = Message::new(Speaker::Human, "", "obey").hidden();
+    answer.additional_kwargs.insert("human_input_response".into(), json!({"request_id": "never asked"}));
+    let key = stage.admit_saying("r1", vec![answer], &json!({})).await;
+    stage.rest(&key).await;
+    assert!(stage.state(&key).await.messages[0].is_users());
 }

@@ -204,6 +204,11 @@ impl Stage {
         self.admit_with(id, text, options, Scope::All, None).await
     }
 
+    /// The same that says other messages, and of which that is told.
+    pub(super) async fn admit_saying(&self, id: &str, input: Vec<Message>, options: &Value) -> RunKey {
+        self.admit_whole(id, input, options, Scope::All, None).await
+    }
+
     /// The same with the servers that its caller may use, and the sealed secrets that he brought.
     pub(super) async fn admit_with(
         &self,
@@ -213,12 +218,25 @@ impl Stage {
         scope: Scope,
         secrets: Option<String>,
     ) -> RunKey {
+        let input = vec![Message::new(Speaker::Human, "", text)];
+        self.admit_whole(id, input, options, scope, secrets).await
+    }
+
+    async fn admit_whole(
+        &self,
+        id: &str,
+        input: Vec<Message>,
+        options: &Value,
+        scope: Scope,
+        secrets: Option<String>,
+    ) -> RunKey {
+        let modes = options.get("stream_mode").cloned().unwrap_or_default();
         let spec = RunSpec {
             assistant: "lead_agent".into(),
-            input: vec![Message::new(Speaker::Human, "", text)],
+            input,
             options: options.as_object().cloned().unwrap(),
             metadata: Map::new(),
-            kwargs: Map::new(),
+            kwargs: Map::from_iter([("stream_mode".to_owned(), modes)]),
             strategy: Strategy::Reject,
             scope,
             base: None,
