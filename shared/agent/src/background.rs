@@ -14,11 +14,11 @@ use pudu_app::ports::StoreError;
 use pudu_app::tasks::{Listed, Tasks};
 use pudu_domain::chat::{Message, ToolCall, ToolStatus};
 use pudu_domain::state::{BackgroundTask, State, Write};
-use pudu_domain::{TaskId, TaskKey, ThreadKey};
+use pudu_domain::{TaskId, TaskKey};
 use serde_json::{Value, json};
 
 use crate::dates::rfc3339;
-use crate::tool::Brought;
+use crate::tool::{Bench, Brought};
 
 pub use answer::AnswerBackgroundTask;
 pub use cancel::CancelBackgroundTask;
@@ -45,20 +45,29 @@ fn shown(listed: &Listed) -> Value {
     }))
 }
 
+/// The newest tasks of the conversation, of servers that the run may use.
+async fn visible(tasks: &Tasks, bench: &Bench<'_>) -> Result<Vec<Listed>, StoreError> {
+    let listed = tasks.list(&bench.run.key.thread, LOOKED_AT, None).await?;
+    Ok(listed.into_iter().filter(|listed| bench.spec.scope.has(listed.server.as_str())).collect())
+}
+
 /// The task that is meant: by its id; else, of those that `fit`, by its name, or the only one. Errors: a sentence for the model.
 async fn meant(
     tasks: &Tasks,
-    thread: &ThreadKey,
+    bench: &Bench<'_>,
     named: Option<&str>,
     what: &str,
     fit: fn(&Listed) -> bool,
 ) -> Result<TaskKey, String> {
+    let thread = &bench.run.key.thread;
     let key = |id: TaskId| TaskKey { thread: thread.clone(), id };
     let named = named.map(str::trim).filter(|named| !named.is_empty());
     if let Some(id) = named.and_then(|named| TaskId::parse(named).ok()) {
-        return Ok(key(id));
+        let found = tasks.get(&key(id.clone())).await.map_err(|error| unread(&error))?;
+        let found = found.filter(|found| bench.spec.scope.has(found.listed.server.as_str()));
+        return found.map(|_| key(id)).ok_or_else(|| "This conversation has no such task.".to_owned());
     }
-    let listed = tasks.list(thread, LOOKED_AT, None).await.map_err(|error| unread(&error))?;
+    let listed = visible(tasks, bench).await.map_err(|error| unread(&error))?;
     let fitting: Vec<Listed> = listed.into_iter().filter(fit).collect();
     one_of(&fitting, named, what).map(key)
 }

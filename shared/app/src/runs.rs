@@ -29,7 +29,7 @@ pub use checkpoints::{CheckpointError, Checkpoints};
 pub use launcher::Launcher;
 pub use record::{Tokens, is_of, place, position};
 pub use state::{Checkpointed, View};
-pub use thread::{Found, NewThread, ThreadError};
+pub use thread::{Found, METADATA_BYTES, NewThread, ThreadError};
 pub use update::{Update, UpdateError};
 
 use crate::ports::{Clock, Random, RunStore, SealKeys, StoreError, Wake};
@@ -38,7 +38,7 @@ use crate::wakeups::Wakeups;
 /// How often something is decided again because others changed what was read.
 const DECISIONS: usize = 8;
 /// Most runs that a page of a list reads.
-pub const RUNS_AT_ONCE: usize = 100;
+pub const RUNS_AT_ONCE: usize = 25;
 
 /// Begins runs and ends them, and shows what they did.
 #[derive(Clone)]
@@ -88,7 +88,8 @@ impl Runs {
         Ok(spec.map(|spec| (run, spec)))
     }
 
-    /// A thread's runs, the newest first, behind the first `offset`. Children of runs are none of them.
+    /// A thread's runs, the newest first, behind the first `offset`, without what was said to them; fewer than `limit` where an answer
+    /// would hold too much. Children of runs are none of them.
     pub async fn list(
         &self,
         thread: &ThreadKey,
@@ -96,19 +97,23 @@ impl Runs {
         offset: usize,
         limit: usize,
     ) -> Result<Vec<(Run, RunSpec)>, StoreError> {
-        let (mut found, mut before, mut skipped) = (Vec::new(), None::<RunId>, 0);
+        let (mut found, mut before, mut skipped, mut bytes) = (Vec::new(), None::<RunId>, 0, 0);
         loop {
             let page = self.store.runs(thread, RUNS_AT_ONCE, before.as_ref()).await?;
             before = page.last().map(|(run, _)| run.key.id.clone());
             let is_last = page.len() < RUNS_AT_ONCE;
-            for row in page.into_iter().filter(|(run, _)| status.is_none_or(|is| run.phase.status() == is)) {
+            let wanted = |(run, _): &(Run, RunSpec)| status.is_none_or(|is| run.phase.status() == is);
+            for (run, spec) in page.into_iter().filter(wanted) {
                 if skipped < offset {
                     skipped += 1;
-                } else if found.len() < limit {
-                    found.push(row);
+                } else if found.len() < limit && bytes < record::FULL {
+                    let spec = RunSpec { input: Vec::new(), options: serde_json::Map::new(), ..spec };
+                    bytes +=
+                        serde_json::to_string(&(&spec.kwargs, &spec.metadata)).map_or(0, |text| text.len());
+                    found.push((run, spec));
                 }
             }
-            if is_last || found.len() == limit {
+            if is_last || found.len() == limit || bytes >= record::FULL {
                 return Ok(found);
             }
         }

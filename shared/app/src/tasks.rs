@@ -7,7 +7,7 @@ mod page;
 use std::time::Duration;
 
 use pudu_domain::task::Command;
-use pudu_domain::{Payload, Task, TaskId, TaskKey, TaskName, TaskSpec, ThreadKey};
+use pudu_domain::{Payload, ServerName, Task, TaskId, TaskKey, TaskName, TaskSpec, ThreadKey};
 
 use crate::chain::Chain;
 use crate::drivers::Drivers;
@@ -24,6 +24,8 @@ pub struct Listed {
     pub task: Task,
     /// The toolset's name.
     pub name: TaskName,
+    /// Its server's name.
+    pub server: ServerName,
     /// Whether its server has not answered for several polls.
     pub degraded: bool,
 }
@@ -77,7 +79,7 @@ impl Tasks {
         before: Option<&TaskId>,
     ) -> Result<Vec<Listed>, StoreError> {
         let rows = self.settle.tasks.list(thread, limit, before).await?;
-        Ok(rows.into_iter().map(|(task, spec)| self.listed(task, spec.name)).collect())
+        Ok(rows.into_iter().map(|(task, spec)| self.listed(task, spec.name, spec.server)).collect())
     }
 
     /// One task; none when the thread has no such task.
@@ -128,11 +130,15 @@ impl Tasks {
         } else {
             Payload::default()
         };
-        Ok(Some(Detailed { listed: self.listed(task, spec.name.clone()), spec, payload }))
+        Ok(Some(Detailed {
+            listed: self.listed(task, spec.name.clone(), spec.server.clone()),
+            spec,
+            payload,
+        }))
     }
 
-    fn listed(&self, task: Task, name: TaskName) -> Listed {
+    fn listed(&self, task: Task, name: TaskName, server: ServerName) -> Listed {
         let degraded = task.is_degraded(&self.settle.policy);
-        Listed { task, name, degraded }
+        Listed { task, name, server, degraded }
     }
 }

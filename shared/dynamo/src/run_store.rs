@@ -10,7 +10,9 @@ use async_trait::async_trait;
 use pudu_app::ports::{Applied, ConversationKept, Record, RecordQuery, RunStore, StoreError, ToldPage};
 use pudu_domain::conversation::Kept;
 use pudu_domain::run::{Change, Checkpoint};
-use pudu_domain::{Conversation, Lane, Lease, Run, RunId, RunKey, RunSpec, ThreadKey, Timestamp, UserId};
+use pudu_domain::{
+    Conversation, Lane, Lease, Run, RunId, RunKey, RunSpec, ThreadId, ThreadKey, Timestamp, UserId,
+};
 
 use crate::durable_row::Claim;
 use crate::item::{conversation, run, run_keyed, run_spec, secret};
@@ -114,7 +116,7 @@ impl RunStore for Table {
         &self,
         user: &UserId,
         limit: usize,
-        before: Option<Timestamp>,
+        before: Option<&(Timestamp, ThreadId)>,
     ) -> Result<Vec<Conversation>, StoreError> {
         self.conversations_of(user, limit, before).await
     }

@@ -1,5 +1,6 @@
 //! The testkit's own tests: the fake passes the suites, each broken store fails one, and runs repeat themselves.
 
+mod follow;
 mod gates;
 mod remote;
 mod runs;

@@ -24,7 +24,7 @@ pub(crate) struct RunRow {
     /// What its caller noted.
     #[schema(value_type = Object)]
     metadata: Map<String, Value>,
-    /// What it was asked for, without secrets.
+    /// What it was asked for, without secrets; in a list without its input.
     #[schema(value_type = Object)]
     kwargs: Map<String, Value>,
     /// `reject`, `interrupt`, `rollback` or `enqueue`.
@@ -49,16 +49,22 @@ pub(crate) struct RunRow {
 
 impl RunRow {
     pub(crate) fn new(run: &Run, spec: RunSpec) -> Self {
+        let input = json!({ "messages": spec.input });
+        let mut row = Self::listed(run, spec);
+        row.kwargs.insert("input".to_owned(), input);
+        row
+    }
+
+    /// The same in a list, where what was said to it is left out.
+    pub(crate) fn listed(run: &Run, spec: RunSpec) -> Self {
         let (totals, end) = (&run.totals, run.end());
-        let mut kwargs = spec.kwargs;
-        kwargs.insert("input".to_owned(), json!({ "messages": spec.input }));
         Self {
             run_id: run.key.id.to_string(),
             thread_id: run.key.thread.thread.to_string(),
             assistant_id: spec.assistant,
             status: run.phase.status().to_owned(),
             metadata: spec.metadata,
-            kwargs,
+            kwargs: spec.kwargs,
             multitask_strategy: match spec.strategy {
                 Strategy::Reject => "reject",
                 Strategy::Interrupt => "interrupt",

@@ -58,6 +58,7 @@ impl From<ThreadError> for Failure {
         match error {
             ThreadError::Store(error) => error.into(),
             ThreadError::NoThread => Self::no_such_thread(),
+            ThreadError::TooLarge => Self::new(StatusCode::PAYLOAD_TOO_LARGE, error.to_string()),
         }
     }
 }

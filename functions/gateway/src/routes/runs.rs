@@ -151,6 +151,8 @@ pub(super) async fn create(
 }
 
 /// A thread's runs, the newest first.
+///
+/// Without their input; fewer than `limit` where the answer would be too large.
 #[utoipa::path(
     get,
     path = "/api/threads/{thread}/runs",
@@ -171,7 +173,7 @@ pub(super) async fn list(
     let key = ThreadKey { user: who.user, thread };
     runs.conversation(&key).await?.ok_or_else(Failure::no_such_thread)?;
     let found = runs.list(&key, which.status.as_deref(), which.offset, which.limit).await?;
-    Ok(Json(found.into_iter().map(|(run, spec)| RunRow::new(&run, spec)).collect()))
+    Ok(Json(found.into_iter().map(|(run, spec)| RunRow::listed(&run, spec)).collect()))
 }
 
 /// One run.

@@ -6,9 +6,9 @@ pub(super) mod state;
 
 use axum::Json;
 use axum::extract::State;
-use futures_util::future::try_join_all;
+use futures_util::{StreamExt, TryStreamExt, stream};
 use http::StatusCode;
-use pudu_app::runs::{Found, NewThread};
+use pudu_app::runs::{Found, NewThread, configured};
 use pudu_domain::conversation::Status;
 use pudu_domain::{ThreadId, ThreadKey};
 use serde::{Deserialize, Serialize};
@@ -25,8 +25,8 @@ use crate::state::Gateway;
 const MOST: usize = 1000;
 /// Where the request does not say.
 const USUAL: usize = 100;
-/// Most bytes of the metadata of a thread, which stands in one row.
-const METADATA_BYTES: usize = 64 * 1024;
+/// Threads that are looked at side by side.
+const AT_ONCE: usize = 16;
 
 /// A thread that is to be there. What else a client sends with it is ignored.
 #[derive(Debug, Default, Deserialize, ToSchema)]
@@ -118,7 +118,9 @@ pub(super) async fn create(
         Some(_) => return Err(Failure::unprocessable("if_exists must be raise or do_nothing")),
     };
     let thread = ThreadKey { user: who.user, thread: id };
-    let metadata = noted(new.metadata.unwrap_or_default())?;
+    // One of another name could begin no run.
+    new.assistant_id.as_deref().map(configured::agent).transpose()?;
+    let metadata = new.metadata.unwrap_or_default();
     let new = NewThread { thread: thread.clone(), metadata, assistant: new.assistant_id, scope: who.scope };
     let (_, made) = runs.open(new).await?;
     if raises && !made {
@@ -162,7 +164,8 @@ pub(super) async fn search(
     };
     let found = runs.find(&who.user, &wanted).await?;
     // One that is being deleted is nobody's any more, although its rows are still there.
-    let going = try_join_all(found.iter().map(|found| gateway.threads.is_going(&found.thread))).await?;
+    let going = stream::iter(found.iter().map(|found| gateway.threads.is_going(&found.thread)));
+    let going: Vec<bool> = going.buffered(AT_ONCE).try_collect().await?;
     let there = found.into_iter().zip(going).filter(|(_, going)| !going);
     Ok(Json(there.map(|(found, _)| ThreadRow::listed(found)).collect()))
 }
@@ -205,7 +208,7 @@ pub(super) async fn patch(
     Body(notes): Body<ThreadNotes>,
 ) -> Result<Json<ThreadRow>, Failure> {
     let key = ThreadKey { user: who.user, thread };
-    runs.annotate(&key, noted(notes.metadata)?).await?;
+    runs.annotate(&key, notes.metadata).await?;
     let view = runs.state(&key, None).await?.ok_or_else(Failure::no_such_thread)?;
     Ok(Json(ThreadRow::whole(view)))
 }
@@ -250,13 +253,4 @@ pub(super) fn fresh(gateway: &Gateway) -> Result<ThreadId, Failure> {
     tools.random.fill(&mut random);
     let id = pudu_domain::RunId::new(tools.settle.clock.now(), random);
     ThreadId::parse(id.as_str()).map_err(|error| Failure::unprocessable(error.to_string()))
-}
-
-/// Whether a row takes it.
-fn noted(metadata: Map<String, Value>) -> Result<Map<String, Value>, Failure> {
-    if serde_json::to_string(&metadata).unwrap_or_default().len() <= METADATA_BYTES {
-        return Ok(metadata);
-    }
-    let detail = format!("the metadata of a thread is at most {METADATA_BYTES} bytes of JSON");
-    Err(Failure::new(StatusCode::PAYLOAD_TOO_LARGE, detail))
 }

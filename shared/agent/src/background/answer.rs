@@ -47,7 +47,7 @@ impl Tool for AnswerBackgroundTask {
         };
         let named = call.args.get("task").and_then(Value::as_str);
         let waits = |listed: &pudu_app::tasks::Listed| listed.task.status() == Status::InputRequired;
-        let key = match meant(&self.0, &bench.run.key.thread, named, "waiting", waits).await {
+        let key = match meant(&self.0, &bench, named, "waiting", waits).await {
             Ok(key) => key,
             Err(message) => return failed(call, "answered", &message),
         };

@@ -40,7 +40,7 @@ impl Tool for CancelBackgroundTask {
     async fn call(&self, bench: Bench<'_>, call: &ToolCall) -> Brought {
         let named = call.args.get("task").and_then(Value::as_str);
         let active = |listed: &pudu_app::tasks::Listed| !listed.task.status().is_terminal();
-        let key = match meant(&self.0, &bench.run.key.thread, named, "running", active).await {
+        let key = match meant(&self.0, &bench, named, "running", active).await {
             Ok(key) => key,
             Err(message) => return failed(call, "cancelled", &message),
         };

@@ -8,7 +8,7 @@ use pudu_domain::Status;
 use pudu_domain::chat::{Message, ToolCall, ToolStatus};
 use serde_json::{Value, json};
 
-use super::{LISTED, LOOKED_AT, answered, news, shown, unread};
+use super::{LISTED, answered, news, shown, unread, visible};
 use crate::options::Options;
 use crate::tool::{Bench, Brought, Tool};
 
@@ -39,8 +39,7 @@ impl Tool for ListBackgroundTasks {
 
     async fn call(&self, bench: Bench<'_>, call: &ToolCall) -> Brought {
         let active_only = call.args.get("active_only").and_then(Value::as_bool).unwrap_or(false);
-        let thread = &bench.run.key.thread;
-        let listed = match self.0.list(thread, LOOKED_AT, None).await {
+        let listed = match visible(&self.0, &bench).await {
             Ok(listed) => listed,
             Err(error) => return Brought::only(Message::tool(call, ToolStatus::Error, unread(&error))),
         };

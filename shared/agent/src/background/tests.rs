@@ -8,7 +8,7 @@ use pudu_app::ports::{Clock, Committed, TaskStore};
 use pudu_app::wiring::{Ports, Wiring};
 use pudu_config::{Document, NoSecrets};
 use pudu_domain::task::{Command, Context, decide};
-use pudu_domain::{Payload, Policy, Status};
+use pudu_domain::{Payload, Policy, Scope, Status};
 use pudu_testkit::{FakeServer, FakeTable, FakeWaker, FixedKeys, Gate, SeededRandom, VirtualClock, fixture};
 
 use super::*;
@@ -94,7 +94,13 @@ fn question() -> Value {
 }
 
 async fn answer(tool: &dyn Tool, args: Value) -> (Option<ToolStatus>, Value, Vec<Write>) {
+    within(Scope::All, tool, args).await
+}
+
+/// The same in a run that may use these servers.
+async fn within(scope: Scope, tool: &dyn Tool, args: Value) -> (Option<ToolStatus>, Value, Vec<Write>) {
     let mut world = World::new(&json!({}));
+    world.spec.scope = scope;
     world.run.key.thread = fixture::thread("t");
     let state = State::default();
     let brought = tool.call(world.bench(&state), &call("c", "t", &args)).await;
@@ -194,4 +200,25 @@ async fn what_the_conversation_knows_of_a_task_is_kept_up() {
     let [Write::BackgroundTasks(tasks)] = writes.as_slice() else { panic!("{writes:?}") };
     assert_eq!(tasks[0].status, "completed");
     assert_eq!(news(&State::default(), &listed), []);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_run_sees_and_touches_only_tasks_of_servers_that_it_may_use() {
+    let stage = Stage::new().await;
+    let key = stage.task(1, Status::InputRequired).await;
+    let others = || Scope::Only(["another".to_owned()].into());
+    let (_, listed, _) = within(others(), &ListBackgroundTasks(stage.tasks.clone()), json!({})).await;
+    assert_eq!(listed["count"], 0);
+    let (cancel, answers) =
+        (CancelBackgroundTask(stage.tasks.clone()), AnswerBackgroundTask(stage.tasks.clone()));
+    for task in [json!(key.id.as_str()), json!("report"), Value::Null] {
+        let (status, _, _) = within(others(), &cancel, json!({ "task": task })).await;
+        assert_eq!(status, Some(ToolStatus::Error), "{task}");
+        let args = json!({ "task": task, "input": {"year": 1999} });
+        let (status, _, _) = within(others(), &answers, args).await;
+        assert_eq!(status, Some(ToolStatus::Error), "{task}");
+    }
+    let mine = Scope::Only([fixture::SERVER.to_owned()].into());
+    let (_, listed, _) = within(mine, &ListBackgroundTasks(stage.tasks.clone()), json!({})).await;
+    assert_eq!((&listed["count"], &listed["tasks"][0]["cancel_requested"]), (&json!(1), &json!(false)));
 }

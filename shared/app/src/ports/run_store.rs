@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use pudu_domain::conversation::Kept;
 use pudu_domain::run::{Change, Checkpoint, Told};
-use pudu_domain::{Conversation, Lease, Run, RunId, RunKey, RunSpec, ThreadKey, Timestamp, UserId};
+use pudu_domain::{Conversation, Lease, Run, RunId, RunKey, RunSpec, ThreadId, ThreadKey, Timestamp, UserId};
 
 use super::StoreError;
 
@@ -125,11 +125,11 @@ pub trait RunStore: Send + Sync {
         before: Option<&RunId>,
     ) -> Result<Vec<(Run, RunSpec)>, StoreError>;
 
-    /// Conversations of a user made before `before`, the newest first, at most `limit`.
+    /// Conversations of a user, by when they were made and their thread, those before `before`, the newest first, at most `limit`.
     async fn conversations(
         &self,
         user: &UserId,
         limit: usize,
-        before: Option<Timestamp>,
+        before: Option<&(Timestamp, ThreadId)>,
     ) -> Result<Vec<Conversation>, StoreError>;
 }

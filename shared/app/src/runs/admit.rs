@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use pudu_config::{NONCE_BYTES, SealError, sha256_hex};
 use pudu_domain::chat::Message;
 use pudu_domain::conversation::Head;
+use pudu_domain::note::DELIVERY_KEYS;
 use pudu_domain::run::{Admission, Change, Refused, Strategy, admit};
 use pudu_domain::{IdempotencyKey, Run, RunId, RunKey, RunSpec, Scope, ThreadKey};
 use secrecy::SecretString;
 use serde_json::{Map, Value, json};
 
-use super::cancel::title;
 use super::{DECISIONS, Runs, Standing, restless};
 use crate::ports::{Applied, SealKeyError, StoreError};
 use crate::run_secrets;
@@ -125,7 +125,7 @@ impl Runs {
                     return repeated.ok_or(AdmitError::Refused(refused));
                 }
             };
-            self.entitle(&mut change, &standing, wanted.strategy).await?;
+            self.entitle(&mut change, &standing, wanted.strategy).await;
             match self.store.commit(&change).await? {
                 Applied::Done => return Ok(self.begun(change, spec, &standing).await),
                 Applied::KeyTaken { run, request: other } => {
@@ -158,17 +158,11 @@ impl Runs {
     }
 
     /// A conversation whose first run is replaced is called something all the same (agent reference 7.5).
-    async fn entitle(
-        &self,
-        change: &mut Change,
-        standing: &Standing,
-        strategy: Strategy,
-    ) -> Result<(), StoreError> {
-        let (Some(kept), Some(active)) = (&mut change.conversation, &standing.active) else { return Ok(()) };
+    async fn entitle(&self, change: &mut Change, standing: &Standing, strategy: Strategy) {
+        let (Some(kept), Some(active)) = (&mut change.conversation, &standing.active) else { return };
         if strategy == Strategy::Interrupt && kept.conversation.title.is_none() {
-            kept.conversation.title = self.store.spec(&active.key).await?.as_ref().and_then(title);
+            kept.conversation.title = self.called(&active.key).await;
         }
-        Ok(())
     }
 
     async fn sealed(
@@ -225,8 +219,12 @@ fn spec(wanted: &Wanted) -> RunSpec {
     }
 }
 
-/// What tells requests apart. Of secrets only their names: a digest of a short secret would give it away.
+/// What tells requests apart. Of secrets only their names: a digest of a short secret would give it away. A delivery is the same
+/// whatever it says: its key names the event, and how that is put may change between two attempts.
 fn digest(wanted: &Wanted) -> String {
+    if wanted.key.as_ref().is_some_and(|key| key.as_str().starts_with(DELIVERY_KEYS)) {
+        return sha256_hex(&json!({ "thread": wanted.thread.thread.as_str() }));
+    }
     sha256_hex(&json!({
         "thread": wanted.thread.thread.as_str(),
         "assistant": wanted.assistant,

@@ -48,7 +48,7 @@ impl Runs {
             };
             let untitled = standing.conversation.as_ref().is_some_and(|read| read.title.is_none());
             if untitled && action == Action::Interrupt {
-                ending.title = self.store.spec(key).await?.as_ref().and_then(title);
+                ending.title = self.called(key).await;
             }
             let now = self.clock.now();
             let change = match decide(&run, Command::Cancel(ending), &standing.seen(), now, &self.policy) {
@@ -66,6 +66,14 @@ impl Runs {
         Err(restless("cancelling a run").into())
     }
 
+    /// What the conversation is called after that run. What cannot be read keeps nobody from ending a run.
+    pub(super) async fn called(&self, key: &RunKey) -> Option<String> {
+        let spec = self.store.spec(key).await.inspect_err(
+            |error| tracing::warn!(run = %key.id, error = %Chain(error), "a conversation is left without a title"),
+        );
+        spec.ok().flatten().as_ref().and_then(title)
+    }
+
     /// Ends the children that a run was waiting for. Best effort: what stays ends at its own time.
     pub(super) async fn cancel_children(&self, run: &Run) {
         let Phase::Parked { open } = &run.phase else { return };
@@ -79,7 +87,7 @@ impl Runs {
 }
 
 /// What a conversation is called after what its user said first.
-pub(super) fn title(spec: &RunSpec) -> Option<String> {
+fn title(spec: &RunSpec) -> Option<String> {
     let text = spec.input.iter().find(|message| Message::is_users(message))?.content.text();
     let text = first_chars(text.trim(), TITLE_CHARS).trim();
     (!text.is_empty()).then(|| text.to_owned())

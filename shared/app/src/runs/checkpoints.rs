@@ -81,12 +81,14 @@ impl Checkpoints {
         state.ok_or_else(missing)
     }
 
-    /// The states from checkpoint `oldest` to `newest` of a run, by number; those that are not there whole are left out.
+    /// The states from checkpoint `oldest` to `newest` of a run, by number; those that are not there whole are left out. Only the
+    /// one that is `spoken` has its messages: a hundred times all of them would be too much at once.
     pub async fn states(
         &self,
         run: &RunKey,
         oldest: u32,
         newest: u32,
+        spoken: Option<u32>,
     ) -> Result<BTreeMap<u32, State>, CheckpointError> {
         let (mut states, mut last) = (BTreeMap::new(), Some(newest));
         while let Some(number) = last.filter(|number| *number >= oldest) {
@@ -99,8 +101,14 @@ impl Checkpoints {
                     (Some(Stored::Delta(writes)), Some(state)) => state.apply_all(writes)?,
                     _ => break,
                 }
-                if number >= oldest {
-                    states.extend(state.clone().map(|state| (number, state)));
+                if let Some(state) = state.as_mut().filter(|_| number >= oldest) {
+                    let messages = std::mem::take(&mut state.messages);
+                    let mut shown = state.clone();
+                    state.messages = messages;
+                    if spoken == Some(number) {
+                        shown.messages.clone_from(&state.messages);
+                    }
+                    states.insert(number, shown);
                 }
             }
         }

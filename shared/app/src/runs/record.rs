@@ -10,7 +10,9 @@ use super::{RUNS_AT_ONCE, Runs};
 use crate::ports::{Record, RecordQuery, StoreError};
 
 /// Records of one page that is filtered.
-const AT_ONCE: usize = 200;
+const AT_ONCE: usize = 50;
+/// Bytes of JSON with which an answer is full, however few records it has.
+pub(super) const FULL: usize = 2 * 1024 * 1024;
 /// What one run's numbers are apart from the next one's, in the number of a record in its thread.
 const APART: u64 = 1_000_000_000;
 
@@ -42,17 +44,18 @@ pub fn place(position: u64) -> (u32, u64) {
 }
 
 impl Runs {
-    /// Records of a thread that `wanted` takes, in the order of `query`, at most as many as it says.
+    /// Records of a thread that `wanted` takes, in the order of `query`, at most as many as it says and no more than an answer holds;
+    /// and whether there are more.
     pub async fn records(
         &self,
         thread: &ThreadKey,
         query: &RecordQuery,
         wanted: impl Fn(&Record) -> bool,
-    ) -> Result<Vec<Record>, StoreError> {
+    ) -> Result<(Vec<Record>, bool), StoreError> {
         let newest_first = query.newest_first || query.before.is_some();
         let limit = query.limit;
         let mut query = RecordQuery { limit: AT_ONCE, ..query.clone() };
-        let mut found = Vec::new();
+        let (mut found, mut bytes) = (Vec::new(), 0);
         loop {
             let page = self.store.records(thread, &query).await?;
             let last = page.last().map(|record| (record.ordinal, record.seq));
@@ -62,10 +65,15 @@ impl Runs {
             } else {
                 query.after = last;
             }
-            found.extend(page.into_iter().filter(&wanted));
-            if is_last || found.len() >= limit {
-                found.truncate(limit);
-                return Ok(found);
+            for record in page.into_iter().filter(&wanted) {
+                if found.len() == limit || (bytes >= FULL && !found.is_empty()) {
+                    return Ok((found, true));
+                }
+                bytes += size(&record);
+                found.push(record);
+            }
+            if is_last {
+                return Ok((found, false));
             }
         }
     }
@@ -93,6 +101,14 @@ impl Runs {
                 return Ok(tokens);
             }
         }
+    }
+}
+
+/// What it takes in an answer, about.
+fn size(record: &Record) -> usize {
+    match &record.notice {
+        Notice::Record { content, metadata, .. } => content.to_string().len() + metadata.to_string().len(),
+        Notice::Frame { .. } | Notice::Values { .. } => 0,
     }
 }
 

@@ -59,7 +59,7 @@ impl Runs {
     }
 
     /// Checkpoints before `before`, or from the newest on, the newest first, with their states; across runs, along the chain.
-    /// None if there is no such thread.
+    /// Only the newest of all has its messages. None if there is no such thread.
     pub async fn history(
         &self,
         thread: &ThreadKey,
@@ -79,7 +79,8 @@ impl Runs {
             let page = self.store.history(&run, head.number, limit - entries.len()).await?;
             let (Some(newest), Some(oldest)) = (page.first(), page.last()) else { break };
             let (newest, oldest) = (newest.number, oldest.number);
-            let mut states = self.checkpoints.states(&run, oldest, newest).await?;
+            let spoken = (before.is_none() && entries.is_empty()).then_some(newest);
+            let mut states = self.checkpoints.states(&run, oldest, newest, spoken).await?;
             for checkpoint in page.into_iter().map(Checkpointed::of) {
                 let Some(state) = states.remove(&checkpoint.head.number) else { continue };
                 next.clone_from(&checkpoint.parent);

@@ -11,8 +11,12 @@ use crate::ports::{ConversationKept, StoreError};
 const PINNED: &str = "pinned";
 /// What callers may not note: who owns a thread is no note.
 const OWNERS: [&str; 2] = ["owner_id", "user_id"];
+/// Most bytes of what is noted of a thread, as JSON, which stands in one row.
+pub const METADATA_BYTES: usize = 64 * 1024;
 /// Conversations of one page of a search.
 const AT_ONCE: usize = 100;
+/// Most conversations that a search looks at.
+const LOOKED_AT: usize = 5000;
 
 /// A thread that is to be there.
 #[derive(Debug, Clone)]
@@ -49,6 +53,9 @@ pub enum ThreadError {
     /// There is no such thread, or it is being deleted.
     #[error("there is no such thread")]
     NoThread,
+    /// More would be noted of it than a row takes.
+    #[error("the metadata of a thread is at most {METADATA_BYTES} bytes of JSON, with what is noted already")]
+    TooLarge,
 }
 
 impl Runs {
@@ -59,8 +66,9 @@ impl Runs {
                 return Ok((conversation, false));
             }
             let now = self.clock.now();
+            let metadata = fitting(noted(new.metadata.clone()))?;
             let conversation = Conversation {
-                metadata: noted(new.metadata.clone()),
+                metadata,
                 assistant: new.assistant.clone(),
                 ..Conversation::new(new.thread.clone(), new.scope.clone(), now)
             };
@@ -88,6 +96,7 @@ impl Runs {
             if after == read {
                 return Ok(read);
             }
+            after.metadata = fitting(after.metadata)?;
             let mut kept = Conversation::kept(Some(&read), after, self.clock.now());
             if metadata.keys().all(|name| name == PINNED) {
                 kept.conversation.updated_at = read.updated_at;
@@ -101,18 +110,19 @@ impl Runs {
         Err(restless("changing a thread").into())
     }
 
-    /// Conversations of a user, the newest first.
+    /// Conversations of a user, the newest first, among the newest 5000.
     pub async fn find(&self, user: &UserId, wanted: &Found) -> Result<Vec<Conversation>, StoreError> {
         let fits = |conversation: &Conversation| {
             let notes = &conversation.metadata;
             wanted.status.is_none_or(|status| status == conversation.status)
                 && wanted.metadata.iter().all(|(name, value)| notes.get(name) == Some(value))
         };
-        let (mut found, mut before, mut skipped) = (Vec::new(), None, 0);
+        let (mut found, mut before, mut skipped, mut looked) = (Vec::new(), None, 0, 0);
         loop {
-            let page = self.store.conversations(user, AT_ONCE, before).await?;
-            before = page.last().map(|last| last.created_at);
-            let is_last = page.len() < AT_ONCE;
+            let page = self.store.conversations(user, AT_ONCE, before.as_ref()).await?;
+            before = page.last().map(|last| (last.created_at, last.thread.thread.clone()));
+            looked += page.len();
+            let is_last = page.len() < AT_ONCE || looked >= LOOKED_AT;
             for conversation in page.into_iter().filter(&fits) {
                 if skipped < wanted.offset {
                     skipped += 1;
@@ -125,6 +135,12 @@ impl Runs {
             }
         }
     }
+}
+
+/// The same, if a row takes it.
+fn fitting(metadata: Map<String, Value>) -> Result<Map<String, Value>, ThreadError> {
+    let size = serde_json::to_string(&metadata).unwrap_or_default().len();
+    if size <= METADATA_BYTES { Ok(metadata) } else { Err(ThreadError::TooLarge) }
 }
 
 /// What may be noted of it.

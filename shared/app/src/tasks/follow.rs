@@ -11,7 +11,7 @@ use pudu_domain::snapshot::Status;
 use pudu_domain::task::State;
 use pudu_domain::text::Snippet;
 use pudu_domain::thread::Thread;
-use pudu_domain::{Generation, Task, TaskId, TaskKey, TaskName, ThreadKey, Timestamp};
+use pudu_domain::{Generation, ServerName, Task, TaskId, TaskKey, TaskName, ThreadKey, Timestamp};
 use serde_json::Value;
 
 use super::{Listed, Tasks};
@@ -75,6 +75,7 @@ pub struct Follower {
 /// One task that goes on.
 struct Watched {
     name: TaskName,
+    server: ServerName,
     version: Version,
     /// What was told of it; nothing as long as it is not known whether there will be a task.
     told: Option<Shown>,
@@ -151,7 +152,7 @@ impl Follower {
         for task in self.tasks.settle.tasks.glance(&asked).await? {
             missing.remove(&task.key.id);
             let Some(watched) = self.watched.get(&task.key.id) else { continue };
-            let listed = self.tasks.listed(task, watched.name.clone());
+            let listed = self.tasks.listed(task, watched.name.clone(), watched.server.clone());
             changed.extend(self.take_in(listed));
         }
         // A call that was answered at once after all. A new row may be missing because the look is behind.
@@ -176,10 +177,10 @@ impl Follower {
         let before = self.watched.remove(&id);
         let (known, told) = before.map_or((None, None), |before| (Some(before.version), before.told));
         let looked = self.looked;
-        let name = row.name.clone();
+        let (name, server) = (row.name.clone(), row.server.clone());
         // A look may be behind an earlier one.
         if known.is_some_and(|known| version < known) {
-            self.watched.extend(known.map(|version| (id, Watched { name, version, told, looked })));
+            self.watched.extend(known.map(|version| (id, Watched { name, server, version, told, looked })));
             return None;
         }
         // What may still be answered at once is no task yet, and would have to be taken back.
@@ -187,7 +188,7 @@ impl Follower {
         let is_new = is_task && told.as_ref() != Some(&shown);
         if !row.task.status().is_terminal() {
             let told = if is_task { Some(shown) } else { told };
-            self.watched.insert(id, Watched { name, version, told, looked });
+            self.watched.insert(id, Watched { name, server, version, told, looked });
         }
         is_new.then_some(row)
     }

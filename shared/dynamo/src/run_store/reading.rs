@@ -2,7 +2,7 @@
 
 use pudu_app::ports::StoreError;
 use pudu_domain::run::{Checkpoint, Origin, SNAPSHOT_EVERY};
-use pudu_domain::{Conversation, Run, RunId, RunKey, RunSpec, ThreadKey, Timestamp, UserId};
+use pudu_domain::{Conversation, Run, RunId, RunKey, RunSpec, ThreadId, ThreadKey, Timestamp, UserId};
 
 use crate::item::{checkpoint, conversation, run, run_spec};
 use crate::key::{AFTER_DIGITS, AFTER_RUNS, Key, RUNS, listed_pk, thread_pk};
@@ -82,12 +82,14 @@ impl Table {
         &self,
         user: &UserId,
         limit: usize,
-        before: Option<Timestamp>,
+        before: Option<&(Timestamp, ThreadId)>,
     ) -> Result<Vec<Conversation>, StoreError> {
         const OPERATION: &str = "list_conversations";
-        // A place begins with its moment: what sorts before the bare moment is older.
-        let last =
-            before.map_or_else(|| AFTER_DIGITS.to_owned(), |before| format!("{:016}", before.as_millis()));
+        let place = |(made, thread): &(Timestamp, ThreadId)| {
+            let thread = ThreadKey { user: user.clone(), thread: thread.clone() };
+            Key::Listed { thread, made: *made }.sk()
+        };
+        let last = before.map_or_else(|| AFTER_DIGITS.to_owned(), place);
         let mut range = Range::new(OPERATION, listed_pk(user), "0".to_owned(), last).newest_first();
         let mut found = Vec::new();
         while found.len() < limit {
@@ -101,7 +103,10 @@ impl Table {
             let mut page: Vec<Conversation> = rows
                 .iter()
                 .filter_map(|row| conversation::decode(row).inspect_err(unfit).ok())
-                .filter(|conversation| before.is_none_or(|before| conversation.created_at < before))
+                // The range ends with the place itself.
+                .filter(|it| {
+                    before.is_none_or(|(made, thread)| (it.created_at, &it.thread.thread) < (*made, thread))
+                })
                 .collect();
             page.sort_by(|a, b| (b.created_at, &b.thread).cmp(&(a.created_at, &a.thread)));
             found.extend(page);

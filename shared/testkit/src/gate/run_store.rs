@@ -6,7 +6,7 @@ use pudu_app::ports::{
 };
 use pudu_domain::conversation::Kept;
 use pudu_domain::run::{Change, Checkpoint};
-use pudu_domain::{Conversation, Lease, Run, RunId, RunKey, RunSpec, ThreadKey, Timestamp, UserId};
+use pudu_domain::{Conversation, Lease, Run, RunId, RunKey, RunSpec, ThreadId, ThreadKey, Timestamp, UserId};
 
 use super::{Broken, Gated};
 
@@ -77,7 +77,7 @@ impl RunStore for Gated<dyn RunStore> {
         &self,
         user: &UserId,
         limit: usize,
-        before: Option<Timestamp>,
+        before: Option<&(Timestamp, ThreadId)>,
     ) -> Result<Vec<Conversation>, StoreError> {
         self.through("runs.conversations", self.inner.conversations(user, limit, before)).await
     }

@@ -11,8 +11,8 @@ use pudu_app::ports::{
 use pudu_domain::conversation::Kept;
 use pudu_domain::run::{Change, Checkpoint, Notice, Told, Written};
 use pudu_domain::{
-    Conversation, Durable, Expect, Lane, Lease, Run, RunId, RunKey, RunSpec, ThreadKey, Timestamp, UserId,
-    Verdict,
+    Conversation, Durable, Expect, Lane, Lease, Run, RunId, RunKey, RunSpec, ThreadId, ThreadKey, Timestamp,
+    UserId, Verdict,
 };
 
 use super::rows::{Claim, Rows, kind_of, unreadable};
@@ -299,7 +299,7 @@ impl RunStore for FakeStore {
         &self,
         user: &UserId,
         limit: usize,
-        before: Option<Timestamp>,
+        before: Option<&(Timestamp, ThreadId)>,
     ) -> Result<Vec<Conversation>, StoreError> {
         self.attempt("runs.conversations", |rows, _| Ok(rows.runs.of_user(user, limit, before))).await
     }

@@ -82,11 +82,9 @@ pub(in crate::routes) async fn messages(
         before: which.before_seq.map(place),
         after: which.after_seq.map(place),
         newest_first: backwards,
-        limit: which.limit + 1,
+        limit: which.limit,
     };
-    let mut found = runs.records(&key.thread, &query, |record| is_of(record, "message")).await?;
-    let has_more = found.len() > which.limit;
-    found.truncate(which.limit);
+    let (mut found, has_more) = runs.records(&key.thread, &query, |record| is_of(record, "message")).await?;
     if backwards {
         found.reverse();
     }
@@ -94,6 +92,8 @@ pub(in crate::routes) async fn messages(
 }
 
 /// Everything that a run left in the history, in order.
+///
+/// Fewer than `limit` where the answer would be too large: there is more until `after_seq` brings nothing.
 #[utoipa::path(
     get,
     path = "/api/threads/{thread}/runs/{run}/events",
@@ -111,15 +111,15 @@ pub(in crate::routes) async fn events(
         return Err(Failure::unprocessable(format!("limit must be a number from 1 to {EVENTS}")));
     }
     let (run, _) = runs.get(&key).await?.ok_or_else(Failure::no_such_run)?;
-    let types: Vec<&str> =
-        which.event_types.iter().flat_map(|types| types.split(',')).map(str::trim).collect();
+    let types = which.event_types.iter().flat_map(|types| types.split(',')).map(str::trim);
+    let types: Vec<&str> = types.filter(|name| !name.is_empty()).collect();
     let query = RecordQuery {
         ordinal: Some(run.ordinal),
         after: which.after_seq.map(place),
         limit: which.limit,
         ..RecordQuery::default()
     };
-    let found = runs
+    let (found, _) = runs
         .records(&key.thread, &query, |record| {
             let Notice::Record { event_type, content, .. } = &record.notice else { return false };
             (types.is_empty() || types.contains(&event_type.as_str()))

@@ -3,6 +3,7 @@
 use axum::Json;
 use axum::extract::State;
 use http::StatusCode;
+use pudu_app::runs::values::TITLE_BYTES;
 use pudu_domain::ThreadKey;
 use serde::Deserialize;
 use utoipa::ToSchema;
@@ -51,6 +52,9 @@ pub(in crate::routes) async fn create(
         asked.message_id.into_iter().chain(asked.message_ids.unwrap_or_default()).collect();
     if messages.is_empty() {
         return Err(Failure::unprocessable("a branch needs a message_id or message_ids"));
+    }
+    if asked.title.as_ref().is_some_and(|title| title.len() > TITLE_BYTES) {
+        return Err(Failure::unprocessable(format!("title must be at most {TITLE_BYTES} bytes")));
     }
     let branch = pudu_app::runs::Branch {
         from: ThreadKey { user: who.user.clone(), thread: thread.clone() },

@@ -75,12 +75,10 @@ pub(in crate::routes) async fn page(
     let query = RecordQuery {
         before: which.before_seq.map(place),
         newest_first: true,
-        limit: which.limit + 1,
+        limit: which.limit,
         ..RecordQuery::default()
     };
-    let mut found = runs.records(&key, &query, |record| is_of(record, MESSAGES)).await?;
-    let has_more = found.len() > which.limit;
-    found.truncate(which.limit);
+    let (mut found, has_more) = runs.records(&key, &query, |record| is_of(record, MESSAGES)).await?;
     found.reverse();
     let data: Vec<RunRecord> = found.into_iter().filter_map(RunRecord::new).collect();
     let next_before_seq = data.first().map(RunRecord::seq).filter(|_| has_more);

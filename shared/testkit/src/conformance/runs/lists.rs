@@ -5,7 +5,7 @@ use std::time::Duration;
 use pudu_app::ports::{Applied, RecordQuery};
 use pudu_domain::run::{Child, Command, Ending, Outcome, Step, Strategy};
 use pudu_domain::thread::Command as OfThread;
-use pudu_domain::{Conversation, RunId, RunKey, ThreadKey, Timestamp, UserId};
+use pudu_domain::{Conversation, RunId, RunKey, ThreadId, ThreadKey, Timestamp, UserId};
 
 use super::super::life::fail;
 use super::{Case, World, cases, frame, keyed, record, run_in, run_key, spec, wanted};
@@ -29,7 +29,7 @@ impl World {
     pub(super) async fn listed_conversations(
         &self,
         limit: usize,
-        before: Option<Timestamp>,
+        before: Option<&(Timestamp, ThreadId)>,
     ) -> Vec<Conversation> {
         self.conversations_of(&thread("t1").user, limit, before).await
     }
@@ -38,7 +38,7 @@ impl World {
         &self,
         user: &UserId,
         limit: usize,
-        before: Option<Timestamp>,
+        before: Option<&(Timestamp, ThreadId)>,
     ) -> Vec<Conversation> {
         self.runs.conversations(user, limit, before).await.unwrap_or_else(|e| fail(&e))
     }
@@ -114,9 +114,13 @@ async fn conversations_of_a_user_are_listed_newest_first(world: World) {
     assert_eq!(all.last(), world.conversation(&thread("b")).await.as_ref(), "as it is now");
     assert_eq!(names(all), ["d", "c", "a", "b"]);
     assert_eq!(names(world.listed_conversations(2, None).await), ["d", "c"]);
-    let before = EPOCH + Duration::from_secs(3);
-    assert_eq!(names(world.listed_conversations(10, Some(before)).await), ["a", "b"]);
-    assert_eq!(names(world.listed_conversations(10, Some(EPOCH)).await), [""; 0]);
+    let behind = async |second: u64, name: &str| {
+        let place = (EPOCH + Duration::from_secs(second), thread(name).thread);
+        names(world.listed_conversations(10, Some(&place)).await)
+    };
+    assert_eq!(behind(3, "d").await, ["c", "a", "b"], "of one moment by their names");
+    assert_eq!(behind(3, "c").await, ["a", "b"]);
+    assert_eq!(behind(1, "b").await, [""; 0]);
     let other = thread_of("local:other", "x").user;
     assert_eq!(names(world.conversations_of(&other, 10, None).await), ["x"]);
 }

@@ -2,7 +2,7 @@
 
 use pudu_app::ports::{Record, RecordQuery, StoreError, ToldPage};
 use pudu_domain::run::{Body, Checkpoint, Origin};
-use pudu_domain::{Conversation, Run, RunId, RunKey, RunSpec, ThreadKey, Timestamp, UserId};
+use pudu_domain::{Conversation, Run, RunId, RunKey, RunSpec, ThreadId, ThreadKey, Timestamp, UserId};
 
 use super::{RunRow, Runs};
 use crate::table::rows::unreadable;
@@ -105,10 +105,12 @@ impl Runs {
         &self,
         user: &UserId,
         limit: usize,
-        before: Option<Timestamp>,
+        before: Option<&(Timestamp, ThreadId)>,
     ) -> Vec<Conversation> {
         let mine = self.conversations.values().filter(|conversation| conversation.thread.user == *user);
-        let older = mine.filter(|conversation| before.is_none_or(|before| conversation.created_at < before));
+        let place =
+            |conversation: &Conversation| (conversation.created_at, conversation.thread.thread.clone());
+        let older = mine.filter(|conversation| before.is_none_or(|before| place(conversation) < *before));
         let mut found: Vec<&Conversation> = older.collect();
         found.sort_by_key(|conversation| (conversation.created_at, &conversation.thread));
         found.into_iter().rev().take(limit).cloned().collect()
