@@ -4,10 +4,12 @@ use std::time::Duration;
 
 use acceptance::{Listener, Talk, request, send};
 use http::Method;
+use http_body_util::BodyExt;
 use pudu_app::ports::Clock;
 use pudu_domain::run::Outcome;
 use pudu_gateway::Streams;
 use serde_json::{Value, json};
+use tower::ServiceExt;
 
 use super::said;
 
@@ -255,4 +257,69 @@ async fn a_run_can_be_ended_and_its_end_heard_in_one_request() {
     assert_eq!(status(&talk, &run).await, "interrupted");
     let wrong = format!("/api/threads/t/runs/{run}/stream?action=stop");
     talk.call(Method::POST, &wrong, None).await.refused(422);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stream_that_is_over_before_its_run_breaks_off() {
+    let talk = Talk::new();
+    let run = talk.begin(said("hi")).await;
+    let short = talk.with_streams(Streams::lasting(Duration::from_secs(5)));
+    let path = format!("/api/threads/t/runs/{run}/stream");
+    let Ok(answer) = short.clone().oneshot(request(Method::GET, &path, None)).await;
+    assert!(answer.into_body().collect().await.is_err(), "its client would take it for the end");
+    talk.take(&run).await;
+    talk.end(&run, Outcome::Success, None).await;
+    let Ok(answer) = short.oneshot(request(Method::GET, &path, None)).await;
+    assert!(answer.into_body().collect().await.is_ok());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_slow_client_ends_its_stream_and_not_its_run() {
+    let talk = Talk::new();
+    let body = streamed(&json!(["values", "messages-tuple", "custom"]));
+    let asking = request(Method::POST, "/api/threads/t/runs/stream", Some(&body));
+    let Ok(answer) = talk.gateway.clone().oneshot(asking).await;
+    let path = answer.headers()["content-location"].to_str().unwrap().to_owned();
+    let run = path.strip_prefix("/api/threads/t/runs/").unwrap();
+    talk.take(run).await;
+    for _ in 0..30 {
+        talk.say(run, "more").await;
+    }
+    talk.clock.sleep(Duration::from_secs(30)).await;
+    assert_eq!(status(&talk, run).await, "running");
+    assert!(answer.into_body().collect().await.is_err());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_repeated_run_without_a_thread_is_the_first() {
+    let talk = Talk::new();
+    let asked = async |key: &'static str| {
+        let mut asking = request(Method::POST, "/api/runs/stream", Some(&said("hi")));
+        asking.headers_mut().insert("idempotency-key", key.parse().unwrap());
+        Listener::of(&talk.gateway, asking).await.headers
+    };
+    let (first, second, other) = (asked("a").await, asked("a").await, asked("b").await);
+    assert_eq!(first["content-location"], second["content-location"]);
+    assert_eq!(second["idempotency-replayed"], "true");
+    assert_ne!(first["content-location"], other["content-location"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn keys_of_deliveries_are_nobody_elses() {
+    let talk = Talk::new();
+    let mut asking = request(Method::POST, "/api/threads/t/runs", Some(&said("hi")));
+    asking.headers_mut().insert("idempotency-key", "mcp-task:x:1:0".parse().unwrap());
+    send(&talk.gateway, asking).await.refused(422);
+}
+
+#[tokio::test(start_paused = true)]
+async fn no_types_of_events_are_all_and_a_list_says_nothing_of_inputs() {
+    let talk = Talk::new();
+    let run = talk.lived(said("hi"), "hello").await;
+    let events = format!("/api/threads/t/runs/{run}/events");
+    let all = talk.get(&events).await;
+    assert!(!all.as_array().unwrap().is_empty());
+    assert_eq!(talk.get(&format!("{events}?event_types=")).await, all);
+    let listed = talk.get("/api/threads/t/runs").await;
+    assert!(listed[0]["kwargs"].get("input").is_none());
 }

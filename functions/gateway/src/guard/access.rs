@@ -45,8 +45,8 @@ impl Access {
 
 /// The one credential that is shown. Two are none, unless they are the same: which of them a proxy in between has judged is not known.
 fn credential(headers: &HeaderMap) -> Option<&str> {
-    let bearer = only(headers, &header::AUTHORIZATION)?;
-    let key = only(headers, &API_KEY)?.map(|key| key.trim_matches(' '));
+    let bearer = only(headers, &header::AUTHORIZATION).ok()?;
+    let key = only(headers, &API_KEY).ok()?.map(|key| key.trim_matches(' '));
     let bearer = match bearer {
         Some(shown) => {
             let (scheme, credential) = shown.split_once(' ')?;
@@ -61,13 +61,16 @@ fn credential(headers: &HeaderMap) -> Option<&str> {
     shown.filter(|shown| (1..=MAX_CREDENTIAL).contains(&shown.len()))
 }
 
-/// The only text of that header, or that there is none; none at all if there are two, or what is no text.
-fn only<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<Option<&'a str>> {
+/// A header that stands there twice, or is no text.
+struct Unclear;
+
+/// The only text of that header, if there is one.
+fn only<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Result<Option<&'a str>, Unclear> {
     let mut shown = headers.get_all(name).iter();
     match (shown.next(), shown.next()) {
-        (None, _) => Some(None),
-        (Some(only), None) => only.to_str().ok().map(Some),
-        (Some(_), Some(_)) => None,
+        (None, _) => Ok(None),
+        (Some(only), None) => only.to_str().map(Some).map_err(|_| Unclear),
+        (Some(_), Some(_)) => Err(Unclear),
     }
 }
 

@@ -6,7 +6,7 @@ pub(super) mod state;
 
 use axum::Json;
 use axum::extract::State;
-use futures_util::{StreamExt, TryStreamExt, stream};
+use futures_util::future::try_join_all;
 use http::StatusCode;
 use pudu_app::runs::{Found, NewThread, configured};
 use pudu_domain::conversation::Status;
@@ -164,8 +164,10 @@ pub(super) async fn search(
     };
     let found = runs.find(&who.user, &wanted).await?;
     // One that is being deleted is nobody's any more, although its rows are still there.
-    let going = stream::iter(found.iter().map(|found| gateway.threads.is_going(&found.thread)));
-    let going: Vec<bool> = going.buffered(AT_ONCE).try_collect().await?;
+    let mut going = Vec::with_capacity(found.len());
+    for some in found.chunks(AT_ONCE) {
+        going.extend(try_join_all(some.iter().map(|found| gateway.threads.is_going(&found.thread))).await?);
+    }
     let there = found.into_iter().zip(going).filter(|(_, going)| !going);
     Ok(Json(there.map(|(found, _)| ThreadRow::listed(found)).collect()))
 }

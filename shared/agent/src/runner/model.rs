@@ -302,7 +302,7 @@ mod tests {
         let mut answer =
             Message { tool_calls: vec![ToolCall::new("1", "t", args)], ..Message::new(Speaker::Ai, "a", "") };
         answer.additional_kwargs.insert("x".into(), deep);
-        identified(&mut answer, &State::default());
+        identified(&mut answer);
         assert_eq!((answer.tool_calls.len(), answer.invalid_tool_calls.len()), (0, 1));
         assert!(answer.additional_kwargs.is_empty());
     }

@@ -6,7 +6,9 @@ use async_trait::async_trait;
 use pudu_app::ports::{Applied, ConversationKept, Record, RecordQuery, RunStore, StoreError, ToldPage};
 use pudu_domain::conversation::Kept;
 use pudu_domain::run::{Change, Checkpoint, Notice, Written};
-use pudu_domain::{Conversation, Expect, Lease, Run, RunId, RunKey, RunSpec, ThreadKey, Timestamp, UserId};
+use pudu_domain::{
+    Conversation, Expect, Lease, Run, RunId, RunKey, RunSpec, ThreadId, ThreadKey, Timestamp, UserId,
+};
 
 /// One broken rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -204,7 +206,7 @@ impl RunStore for Broken {
         &self,
         user: &UserId,
         limit: usize,
-        before: Option<Timestamp>,
+        before: Option<&(Timestamp, ThreadId)>,
     ) -> Result<Vec<Conversation>, StoreError> {
         self.inner.conversations(user, limit, before).await
     }

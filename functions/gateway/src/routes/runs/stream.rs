@@ -336,14 +336,13 @@ impl Feed {
     async fn run(mut self, greeting: Option<Frame>, leaves: bool) {
         match self.feed(greeting).await {
             Ok(()) => self.whole.store(true, Ordering::Release),
-            Err(Broken::Off) => {}
             Err(Broken::Left) if leaves => {
                 tracing::info!(run = %self.key.id, "whoever began a run is gone, and it ends");
                 if let Err(error) = self.runs.cancel(&self.key, Action::Interrupt).await {
                     tracing::warn!(run = %self.key.id, error = %Chain(&error), "a run whose caller is gone goes on");
                 }
             }
-            Err(Broken::Left) => {}
+            Err(Broken::Left | Broken::Off) => {}
         }
     }
 
