@@ -8,7 +8,7 @@ use pudu_app::ports::{Applied, Clock, RunStore};
 use pudu_app::runs::checkpoints::Checkpoints;
 use pudu_app::runs::follow::{Follower, Over};
 use pudu_app::runs::modes::Modes;
-use pudu_app::runs::{AdmitError, CancelError, Found, NewThread, Runs, ThreadError, Wanted};
+use pudu_app::runs::{Action, AdmitError, CancelError, Found, NewThread, Runs, ThreadError, Wanted};
 use pudu_app::wakeups::Wakeups;
 use pudu_domain::chat::{Message, Speaker};
 use pudu_domain::run::{Body, Command, Ending, Notice, Outcome, Seen, Step, Strategy, decide};
@@ -164,7 +164,7 @@ async fn a_run_without_a_readable_spec_can_be_ended_and_replaced() {
     let stage = Stage::new();
     let unreadable = |call: Call<'_>| if call.op == "runs.spec" { Fate::FailBefore } else { Fate::Pass };
     let run = stage.runs.admit(wanted(&thread("t"), None, "hi")).await.unwrap().run;
-    let ended: Result<_, CancelError> = stage.through(unreadable).cancel(&run.key, Default::default()).await;
+    let ended: Result<_, CancelError> = stage.through(unreadable).cancel(&run.key, Action::default()).await;
     assert_eq!(ended.unwrap().unwrap().phase.status(), "interrupted");
     stage.runs.admit(wanted(&thread("u"), None, "hi")).await.unwrap();
     let interrupting = Wanted { strategy: Strategy::Interrupt, ..wanted(&thread("u"), None, "again") };
