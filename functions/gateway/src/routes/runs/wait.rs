@@ -77,7 +77,7 @@ pub(in crate::routes) async fn create_anywhere(
     Body(request): Body<RunRequest>,
 ) -> Result<Response, Failure> {
     let thread = somewhere(&gateway, &who, key.0.as_ref(), &request).await?;
-    create(State(gateway), who, agents, Thread(thread), key, Body(request)).await
+    Box::pin(create(State(gateway), who, agents, Thread(thread), key, Body(request))).await
 }
 
 /// The thread of a request that has none in its path: the one that it names, or a new one. With a key that is the key's, so that a

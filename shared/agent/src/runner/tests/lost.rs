@@ -96,13 +96,13 @@ async fn what_is_told_beside_the_holder_does_not_take_the_run_from_it() {
 async fn a_run_whose_spec_is_lost_ends_and_gives_its_thread_back() {
     let stage = Stage::new(tools_then_answer).await;
     let key = stage.admit("r1", "hello", &json!({})).await;
-    stage.table.lose_run_spec(&key);
+    stage.table.forget_spec(&key);
     let first = stage.work(&stage.runner(&Gate::open()), &key, LONG).await;
     assert_eq!(first, Ran::Failed, "it may only be late");
     let run = stage.rest(&key).await;
     assert_eq!(run.end().map(|end| end.outcome), Some(Outcome::Error));
     assert_eq!(stage.models.heard().len(), 0);
-    stage.table.lose_run_spec(&key);
+    stage.table.forget_spec(&key);
     let second = stage.admit("r2", "again", &json!({})).await;
     assert_eq!(stage.rest(&second).await.end().map(|end| end.outcome), Some(Outcome::Success));
 }
