@@ -127,7 +127,7 @@ impl Runs {
             };
             self.entitle(&mut change, &standing, wanted.strategy).await;
             match self.store.commit(&change).await? {
-                Applied::Done => return Ok(self.begun(change, spec, &standing).await),
+                Applied::Done => return Ok(Box::pin(self.begun(change, spec, &standing)).await),
                 Applied::KeyTaken { run, request: other } => {
                     return self.same(&wanted, &request, run, &other).await;
                 }
@@ -135,7 +135,7 @@ impl Runs {
                 // Also one whose answer was lost, and that somebody works on already.
                 _ => {
                     if let Some(run) = self.store.load(&key).await? {
-                        let begun = self.begun(change, spec, &standing).await;
+                        let begun = Box::pin(self.begun(change, spec, &standing)).await;
                         return Ok(Admitted { run, ..begun });
                     }
                 }
