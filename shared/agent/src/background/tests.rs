@@ -56,6 +56,8 @@ impl Stage {
             secrets: Arc::new(NoSecrets),
             mcp,
             drivers: Drivers::new(vec![Arc::new(server.driver())]),
+            runs: store,
+            blobs: Arc::new(pudu_testkit::FakeBlobs::default()),
             launcher: None,
             clock: ticks,
             random,
