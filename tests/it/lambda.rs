@@ -56,8 +56,12 @@ impl Cloud {
     /// any private network.
     fn table_and_key(&self) -> Vec<(&'static str, String)> {
         let open = (settings::EGRESS_ALLOW, "127.0.0.0/8".to_owned());
-        let bucket = (settings::BLOB_BUCKET, "nobody-needs-it".to_owned());
-        [self.table(), vec![self.key(), open, bucket]].concat()
+        [self.table(), vec![self.key(), Self::bucket(), open]].concat()
+    }
+
+    /// The bucket of what is too large for the table; nothing here is.
+    fn bucket() -> (&'static str, String) {
+        (settings::BLOB_BUCKET, "nobody-needs-it".to_owned())
     }
 
     async fn start(&self, package: &str, environment: Vec<(&'static str, String)>) -> Function {
@@ -219,7 +223,8 @@ async fn private_servers_are_called_only_when_their_network_is_open() {
     for (more, answered) in
         [(None, false), (Some((settings::EGRESS_ALLOW, "10.0.0.0/8".to_owned())), false), (Some(open), true)]
     {
-        let environment = [cloud.table(), vec![cloud.key()], more.into_iter().collect()].concat();
+        let environment =
+            [cloud.table(), vec![cloud.key(), Cloud::bucket()], more.into_iter().collect()].concat();
         let mut gateway = cloud.start(GATEWAY, environment).await;
         assert_eq!(gateway.request("PUT", "/api/mcp/config", Some(&put)).await.0, 200);
         let (status, body) = gateway.request("POST", path, Some(&call)).await;
