@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use pudu_domain::chat::{Message, Speaker, ToolCall};
 use pudu_domain::run::{Admission, Seen, Strategy, admit};
 use pudu_domain::state::State;
-use pudu_domain::{Run, RunId, RunSpec, Scope, ThreadId, ThreadKey, Timestamp, UserId};
+use pudu_domain::{Policy, Run, RunId, RunSpec, Scope, ThreadId, ThreadKey, Timestamp, UserId};
 use serde_json::{Map, Value};
 
 use crate::middleware::Aside;
@@ -45,7 +45,7 @@ impl World {
         };
         let run = RunId::parse("r").unwrap();
         let wanted = Admission { thread, run, spec: spec.clone(), secrets: None, key: None };
-        let run = admit(wanted, &Seen::default(), NOW).unwrap().run.run;
+        let run = admit(wanted, &Seen::default(), NOW, &Policy::default()).unwrap().run.run;
         Self { run, spec, options: Options::read(&options) }
     }
 

@@ -70,7 +70,8 @@ impl Errand {
         let secrets = Some("sealed:v1:00".to_owned());
         let (thread, run) = (self.run.thread.clone(), self.run.id.clone());
         let wanted = Admission { thread, run, spec: spec(), secrets, key };
-        self.apply(&admit(wanted, &Seen::default(), self.life.clock.now()).unwrap()).await;
+        self.apply(&admit(wanted, &Seen::default(), self.life.clock.now(), &Policy::default()).unwrap())
+            .await;
     }
 
     async fn claimed(&self) -> Run {

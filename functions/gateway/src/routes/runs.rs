@@ -18,7 +18,7 @@ use utoipa::IntoParams;
 use crate::answer::RunRow;
 use crate::error::{Conflict, Failure, Missing, Unfit};
 use crate::guard::Who;
-use crate::input::{Agents, Asked, Body, Params, Repeatable, RunOf, RunRequest, Thread};
+use crate::input::{Agents, Asked, Body, Params, Repeatable, RunOf, RunRequest, Thread, limit};
 use crate::state::Gateway;
 
 /// Most runs of one answer.
@@ -167,9 +167,7 @@ pub(super) async fn list(
     Thread(thread): Thread,
     Params(which): Params<Which>,
 ) -> Result<Json<Vec<RunRow>>, Failure> {
-    if !(1..=MOST).contains(&which.limit) {
-        return Err(Failure::unprocessable(format!("limit must be a number from 1 to {MOST}")));
-    }
+    limit::within(which.limit, MOST)?;
     let key = ThreadKey { user: who.user, thread };
     runs.conversation(&key).await?.ok_or_else(Failure::no_such_thread)?;
     let found = runs.list(&key, which.status.as_deref(), which.offset, which.limit).await?;

@@ -18,7 +18,7 @@ use utoipa::ToSchema;
 use crate::answer::ThreadRow;
 use crate::error::{Conflict, Failure, Missing, Unfit};
 use crate::guard::Who;
-use crate::input::{Agents, AnyThread, Body, Shape, Thread};
+use crate::input::{Agents, AnyThread, Body, Shape, Thread, limit};
 use crate::state::Gateway;
 
 /// Most threads of one answer.
@@ -145,10 +145,7 @@ pub(super) async fn search(
     Agents(runs): Agents,
     Body(search): Body<ThreadSearch>,
 ) -> Result<Json<Vec<ThreadRow>>, Failure> {
-    let limit = search.limit.unwrap_or(USUAL);
-    if !(1..=MOST).contains(&limit) {
-        return Err(Failure::unprocessable(format!("limit must be a number from 1 to {MOST}")));
-    }
+    let limit = limit::within(search.limit.unwrap_or(USUAL), MOST)?;
     let status = search.status.map(|status| match status.as_str() {
         "idle" => Ok(Status::Idle),
         "busy" | "running" => Ok(Status::Busy),

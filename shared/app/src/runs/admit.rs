@@ -116,7 +116,7 @@ impl Runs {
                 secrets: secrets.clone(),
                 key: wanted.key.clone().map(|key| (key, request.clone())),
             };
-            let mut change = match admit(admission, &standing.seen(), self.clock.now()) {
+            let mut change = match admit(admission, &standing.seen(), self.clock.now(), &self.policy) {
                 Ok(change) => change,
                 Err(Refused::Stale) => continue,
                 // It may be busy with the very run that is repeated, which began a moment ago.

@@ -40,7 +40,7 @@ pub enum Refused {
 }
 
 /// What becomes of a conversation by a run that is wanted.
-pub fn admit(wanted: Admission, seen: &Seen<'_>, now: Timestamp) -> Result<Change, Refused> {
+pub fn admit(wanted: Admission, seen: &Seen<'_>, now: Timestamp, policy: &Policy) -> Result<Change, Refused> {
     let Admission { thread, run: id, spec, secrets, key } = wanted;
     let mut after = seen
         .conversation
@@ -64,7 +64,7 @@ pub fn admit(wanted: Admission, seen: &Seen<'_>, now: Timestamp) -> Result<Chang
             }
             Some(rolled_back) => {
                 let ending = Ending::new(Outcome::Interrupted, Some("replaced by a newer run"));
-                let (written, notices) = replaced(active, &ending, now);
+                let (written, notices) = replaced(active, &ending, now, policy);
                 if !rolled_back {
                     after.head = active.head().or(after.head);
                 }
@@ -107,7 +107,7 @@ pub fn admit(wanted: Admission, seen: &Seen<'_>, now: Timestamp) -> Result<Chang
         checkpoint: None,
         told,
         forget,
-        kept_until: now + Policy::default().retention,
+        kept_until: now + policy.retention,
     })
 }
 

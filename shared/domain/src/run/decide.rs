@@ -301,12 +301,12 @@ fn close(run: &mut Run, ending: &Ending, now: Timestamp) -> Vec<Notice> {
 }
 
 /// The end of a run that another takes the place of.
-pub(super) fn replaced(run: &Run, ending: &Ending, now: Timestamp) -> (Written, Vec<Told>) {
+pub(super) fn replaced(run: &Run, ending: &Ending, now: Timestamp, policy: &Policy) -> (Written, Vec<Told>) {
     let mut after = Run { durable: run.durable.fenced(None), updated_at: now, ..run.clone() };
     let mut told = Vec::new();
     let notices = close(&mut after, ending, now);
     tell(&mut after, notices, now, &mut told);
-    let expires = Some(now + Policy::default().retention);
+    let expires = Some(now + policy.retention);
     (Written { expect: run.durable.unchanged(), run: after, expires }, told)
 }
 

@@ -80,7 +80,7 @@ impl World {
     fn admit(&mut self, name: &str, strategy: Strategy) -> Result<(), Refused> {
         let wanted =
             Admission { thread: thread(), run: id(name), spec: spec(strategy), secrets: None, key: None };
-        let change = admit(wanted, &self.seen(None), NOW)?;
+        let change = admit(wanted, &self.seen(None), NOW, &Policy::default())?;
         self.keep(change);
         Ok(())
     }
@@ -148,6 +148,23 @@ fn vector_14_a_second_run_interrupts_the_first_and_what_that_did_stays() {
     assert_eq!(world.conversation().active, Some(id("b")));
     assert_eq!(world.frames("a"), ["end"]);
     assert_eq!(world.does("a", advance()), Err(Rejected::Ended), "its holder is too late");
+}
+
+#[test]
+fn a_run_that_is_replaced_is_kept_for_as_long_as_the_operator_says() {
+    let mut world = World::default();
+    world.admit("a", Strategy::Reject).unwrap();
+    let wanted = Admission {
+        thread: thread(),
+        run: id("b"),
+        spec: spec(Strategy::Interrupt),
+        secrets: None,
+        key: None,
+    };
+    let policy = Policy { retention: std::time::Duration::from_secs(7), ..Policy::default() };
+    let change = admit(wanted, &world.seen(None), NOW, &policy).unwrap();
+    assert_eq!(change.others[0].expires, Some(NOW + policy.retention));
+    assert_eq!(change.kept_until, NOW + policy.retention);
 }
 
 #[test]
@@ -402,7 +419,7 @@ fn what_was_not_read_is_read_again() {
         key: None,
     };
     let seen = Seen { active: None, ..world.seen(None) };
-    assert_eq!(admit(wanted, &seen, NOW), Err(Refused::Stale));
+    assert_eq!(admit(wanted, &seen, NOW, &Policy::default()), Err(Refused::Stale));
     world.claim("a");
     let run = world.run("a").clone();
     let blind = Seen::default();

@@ -37,7 +37,7 @@ fn admission() -> Change {
     let caller = (IdempotencyKey::parse("k".to_owned()).unwrap(), "request".to_owned());
     let (thread, run) = (key(1).thread, key(1).id);
     let wanted = Admission { thread, run, spec, secrets: None, key: Some(caller) };
-    admit(wanted, &Seen::default(), NOW).unwrap()
+    admit(wanted, &Seen::default(), NOW, &Policy::default()).unwrap()
 }
 
 fn held() -> Run {

@@ -165,7 +165,7 @@ impl World {
 
     async fn admission(&self, wanted: Admission) -> Result<Change, Refused> {
         let looked = self.look(&wanted.thread.clone(), None).await;
-        admit(wanted, &looked.seen(), self.now())
+        admit(wanted, &looked.seen(), self.now(), &Policy::default())
     }
 
     async fn admit(&self, wanted: Admission) -> Applied {

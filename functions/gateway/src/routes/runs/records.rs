@@ -10,7 +10,7 @@ use utoipa::IntoParams;
 
 use crate::answer::{RunRecord, RunRecords};
 use crate::error::{Failure, Missing, Unfit};
-use crate::input::{Agents, Params, RunOf};
+use crate::input::{Agents, Params, RunOf, limit};
 
 /// Most messages of one answer.
 const MESSAGES: usize = 200;
@@ -69,9 +69,7 @@ pub(in crate::routes) async fn messages(
     RunOf(key): RunOf,
     Params(which): Params<Messages>,
 ) -> Result<Json<RunRecords>, Failure> {
-    if !(1..=MESSAGES).contains(&which.limit) {
-        return Err(Failure::unprocessable(format!("limit must be a number from 1 to {MESSAGES}")));
-    }
+    limit::within(which.limit, MESSAGES)?;
     if which.before_seq.is_some() && which.after_seq.is_some() {
         return Err(Failure::unprocessable("give before_seq or after_seq, not both"));
     }
@@ -107,9 +105,7 @@ pub(in crate::routes) async fn events(
     RunOf(key): RunOf,
     Params(which): Params<Events>,
 ) -> Result<Json<Vec<RunRecord>>, Failure> {
-    if !(1..=EVENTS).contains(&which.limit) {
-        return Err(Failure::unprocessable(format!("limit must be a number from 1 to {EVENTS}")));
-    }
+    limit::within(which.limit, EVENTS)?;
     let (run, _) = runs.get(&key).await?.ok_or_else(Failure::no_such_run)?;
     let types = which.event_types.iter().flat_map(|types| types.split(',')).map(str::trim);
     let types: Vec<&str> = types.filter(|name| !name.is_empty()).collect();

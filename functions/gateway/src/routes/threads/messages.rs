@@ -10,7 +10,7 @@ use utoipa::IntoParams;
 use crate::answer::{MessagePage, RunRecord, TokenUsage};
 use crate::error::{Failure, Missing, Unfit};
 use crate::guard::Who;
-use crate::input::{Agents, Params, Thread};
+use crate::input::{Agents, Params, Thread, limit};
 
 /// Most messages of one answer.
 const MOST: usize = 200;
@@ -67,9 +67,7 @@ pub(in crate::routes) async fn page(
     Thread(thread): Thread,
     Params(which): Params<Which>,
 ) -> Result<Json<MessagePage>, Failure> {
-    if !(1..=MOST).contains(&which.limit) {
-        return Err(Failure::unprocessable(format!("limit must be a number from 1 to {MOST}")));
-    }
+    limit::within(which.limit, MOST)?;
     let key = ThreadKey { user: who.user, thread };
     runs.conversation(&key).await?.ok_or_else(Failure::no_such_thread)?;
     let query = RecordQuery {

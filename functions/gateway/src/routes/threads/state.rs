@@ -13,7 +13,7 @@ use utoipa::{IntoParams, ToSchema};
 use crate::answer::ThreadState;
 use crate::error::{Conflict, Failure, Missing, Unfit};
 use crate::guard::Who;
-use crate::input::{Agents, Body, Shape, Thread, base, param, params};
+use crate::input::{Agents, Body, Shape, Thread, base, limit, param, params};
 use crate::state::Gateway;
 
 /// Most entries of a history.
@@ -193,10 +193,7 @@ pub(in crate::routes) async fn history(
     Thread(thread): Thread,
     Body(asked): Body<HistoryRequest>,
 ) -> Result<Json<Vec<ThreadState>>, Failure> {
-    let limit = asked.limit.unwrap_or(USUAL);
-    if !(1..=MOST).contains(&limit) {
-        return Err(Failure::unprocessable(format!("limit must be a number from 1 to {MOST}")));
-    }
+    let limit = limit::within(asked.limit.unwrap_or(USUAL), MOST)?;
     let before = before(&asked.before)?;
     let key = ThreadKey { user: who.user, thread };
     let entries = runs.history(&key, before.as_ref(), limit).await?.ok_or_else(Failure::no_such_thread)?;

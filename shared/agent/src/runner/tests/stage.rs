@@ -249,7 +249,7 @@ impl Stage {
         let conversation = self.store().conversation(&key.thread).await.unwrap();
         let seen = Seen { conversation: conversation.as_ref(), ..Seen::default() };
         let wanted = Admission { thread: key.thread.clone(), run, spec, secrets, key: None };
-        let change = admit(wanted, &seen, self.clock.now()).unwrap();
+        let change = admit(wanted, &seen, self.clock.now(), &Policy::default()).unwrap();
         assert_eq!(self.store().commit(&change).await.unwrap(), Applied::Done);
         key
     }
