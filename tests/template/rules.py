@@ -114,13 +114,16 @@ ROW_ACTIONS = {
 }
 """What each function does to rows of the table, by itself or as an element of a transaction."""
 
+_KEEPS_BLOBS = {("s3:GetObject", "Blobs/threads"), ("s3:PutObject", "Blobs/threads"), ("s3:ListBucket", "Blobs")}
+"""Who may not list is told that a blob that is not there is forbidden, and not that it is missing."""
+
 BLOB_GRANTS = {
-    "Gateway": {("s3:GetObject", "Blobs/threads"), ("s3:PutObject", "Blobs/threads")},
-    "GatewayStreams": {("s3:GetObject", "Blobs/threads"), ("s3:PutObject", "Blobs/threads")},
+    "Gateway": _KEEPS_BLOBS,
+    "GatewayStreams": _KEEPS_BLOBS,
     # It finds what a deleted thread leaves, and reads none of it.
     "TaskPoller": {("s3:DeleteObject", "Blobs/threads"), ("s3:ListBucket", "Blobs")},
     "Notifier": set(),
-    "Agent": {("s3:GetObject", "Blobs/threads"), ("s3:PutObject", "Blobs/threads")},
+    "Agent": _KEEPS_BLOBS,
 }
 """What each function does to blobs."""
 

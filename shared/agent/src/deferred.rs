@@ -7,12 +7,12 @@ use async_trait::async_trait;
 use pudu_app::deferral::{self, Deferred, Origin, Promotion, TOOL_SEARCH, Visible};
 use pudu_app::hints;
 use pudu_app::ports::ToolDefinition;
-use pudu_domain::chat::{Message, Speaker, ToolCall, ToolStatus};
+use pudu_domain::chat::{Message, ORIGINAL, Speaker, ToolCall, ToolStatus};
 use pudu_domain::state::{Promoted, State, Write};
 use serde_json::{Value, json};
 
 use crate::house::House;
-use crate::middleware::{Aside, Middleware, ORIGINAL, Request};
+use crate::middleware::{Aside, Middleware, Request};
 use crate::options::Options;
 use crate::tool::{Bench, Brought, Tool};
 use crate::turn::Turn;

@@ -24,7 +24,6 @@ pub use dynamic_context::DynamicContext;
 pub(crate) use dynamic_context::REMINDER;
 pub use finish_reason::{ModelLengthFinishReason, SafetyFinishReason};
 pub use input_sanitization::InputSanitization;
-pub(crate) use input_sanitization::ORIGINAL;
 pub use loop_detection::LoopDetection;
 pub use system_message_coalescing::SystemMessageCoalescing;
 pub use terminal_response::TerminalResponse;

@@ -9,7 +9,6 @@ mod tests;
 use async_trait::async_trait;
 use pudu_config::Trigger;
 use pudu_domain::chat::{Message, Speaker};
-use pudu_domain::run::Notice;
 use pudu_domain::state::Write;
 use pudu_domain::text::first_chars;
 use serde::{Deserialize, Serialize};
@@ -17,7 +16,7 @@ use serde_json::json;
 
 use crate::durable_context::escaped;
 use crate::middleware::{Aside, Middleware};
-use crate::turn::Turn;
+use crate::turn::{Turn, record};
 
 /// Messages that must be added before a summary that failed is tried again: a model that does not answer is not asked at every step.
 const PAUSE: usize = 10;
@@ -69,12 +68,8 @@ impl Middleware for Summarization {
         if failed_at.is_some() {
             turn.count(self.name(), &Counters::default());
         }
-        turn.tell(Notice::Record {
-            event_type: "context:summary".to_owned(),
-            category: "context".to_owned(),
-            content: json!({ "messages": dropped.len() }),
-            metadata: json!({}),
-        });
+        let content = json!({ "messages": dropped.len() });
+        turn.tell(record("context:summary", "context", content, json!({})));
     }
 }
 

@@ -5,9 +5,12 @@ use pudu_domain::state::{State, Write};
 use pudu_domain::{Timestamp, chat::Message};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::options::Options;
+
+/// Most bytes of what one record or frame holds, as JSON: it is a row.
+pub(crate) const TOLD: usize = 100 * 1024;
 
 /// One step. What is written is seen at once ([`Turn::state`]) and committed with the step.
 #[derive(Debug)]
@@ -130,4 +133,11 @@ impl<'a> Turn<'a> {
     pub fn finish(self) -> Outcome {
         Outcome { state: self.state, writes: self.writes, notices: self.notices, totals: self.totals }
     }
+}
+
+/// A record for the thread's history. One that is too large for a row says so in place of what happened; the checkpoint has it.
+pub(crate) fn record(event_type: &str, category: &str, content: Value, metadata: Value) -> Notice {
+    let size = content.to_string().len();
+    let content = if size <= TOLD { content } else { json!({ "truncated": true, "bytes": size }) };
+    Notice::Record { event_type: event_type.to_owned(), category: category.to_owned(), content, metadata }
 }

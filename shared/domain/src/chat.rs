@@ -129,6 +129,8 @@ fn tool_call() -> String {
 pub const HIDDEN: &str = "hide_from_ui";
 /// Of `additional_kwargs`: the message is a user's answer to a question that an agent asked, `{kind, request_id, …}`.
 pub const ANSWER: &str = "human_input_response";
+/// Of `additional_kwargs`: what a user wrote, where a model is shown it otherwise; no client may say it.
+pub const ORIGINAL: &str = "original_user_content";
 
 impl Content {
     /// All text in it, blocks joined without anything between them.

@@ -63,6 +63,9 @@ fn texts_at_secrets(map: &serde_json::Map<String, Value>, add: &mut impl FnMut(&
         match value {
             Value::String(text) if pudu_config::is_sensitive_key(key) => add(text),
             Value::Object(inner) => texts_at_secrets(inner, add),
+            Value::Array(items) => {
+                items.iter().filter_map(Value::as_object).for_each(|inner| texts_at_secrets(inner, add));
+            }
             _ => {}
         }
     }

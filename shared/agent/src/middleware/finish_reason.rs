@@ -2,11 +2,11 @@
 
 use async_trait::async_trait;
 use pudu_domain::chat::Message;
-use pudu_domain::run::{Notice, StopReason};
+use pudu_domain::run::StopReason;
 use serde_json::json;
 
 use super::{Flow, Middleware, append, without_calls};
-use crate::turn::Turn;
+use crate::turn::{Turn, record};
 
 /// What providers call an answer that was cut at its length.
 const LENGTH: [&str; 4] = ["length", "max_tokens", "model_length", "max_output_tokens"];
@@ -62,12 +62,8 @@ impl Middleware for SafetyFinishReason {
              Ask in another way, or choose another model.",
         );
         turn.stop(StopReason::SafetyCapped);
-        turn.tell(Notice::Record {
-            event_type: "middleware:safety_termination".to_owned(),
-            category: "middleware".to_owned(),
-            content: json!({ "finish_reason": reason, "calls_left_out": calls }),
-            metadata: json!({}),
-        });
+        let content = json!({ "finish_reason": reason, "calls_left_out": calls });
+        turn.tell(record("middleware:safety_termination", "middleware", content, json!({})));
         Flow::Go
     }
 }

@@ -3,14 +3,11 @@
 
 use async_trait::async_trait;
 use pudu_app::framing;
-use pudu_domain::chat::{Content, Message};
+use pudu_domain::chat::{Content, Message, ORIGINAL};
 use serde_json::Value;
 
 use super::{Middleware, Request};
 use crate::turn::Turn;
-
-/// Of `additional_kwargs`: the user's own words, for the middlewares behind this one.
-pub(crate) const ORIGINAL: &str = "original_user_content";
 
 /// The middleware.
 #[derive(Debug, Clone, Copy, Default)]

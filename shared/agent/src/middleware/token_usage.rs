@@ -1,6 +1,7 @@
 //! Row 20, `TokenUsage`: each answer says what it cost, and the run so far.
 
 use async_trait::async_trait;
+use pudu_app::runs::configured::LEAD;
 use pudu_domain::chat::Message;
 use serde_json::json;
 
@@ -23,7 +24,7 @@ impl Middleware for TokenUsage {
     fn after_model(&self, turn: &mut Turn<'_>, answer: &mut Message) -> Flow {
         let whose = match &turn.spec.subagent {
             Some(subagent) => format!("subagent:{}", subagent.name),
-            None => "lead_agent".to_owned(),
+            None => LEAD.to_owned(),
         };
         let so_far = json!({
             "caller": whose, "usage": answer.usage_metadata, "calls": turn.totals.calls, "run": turn.totals.tokens,

@@ -5,14 +5,11 @@ use std::sync::Arc;
 use pudu_app::runs::modes::{Modes, UPDATES};
 use pudu_domain::chat::{ANSWER, HIDDEN, Message, Speaker};
 use pudu_domain::run::Notice;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::progress::{NAME, Progress};
 use super::session::{Did, Session, Stop};
-use crate::turn::Turn;
-
-/// Most bytes of what a record holds, as JSON: it is a row.
-const RECORD: usize = 100 * 1024;
+use crate::turn::{TOLD, Turn, record};
 
 impl Session {
     pub(super) async fn begin(&mut self) -> Result<Did, Stop> {
@@ -62,14 +59,7 @@ impl Session {
             return None;
         }
         let data = json!({ node: { "messages": [message] } });
-        let fits = data.to_string().len() <= RECORD;
+        let fits = data.to_string().len() <= TOLD;
         fits.then(|| Notice::Frame { event: UPDATES.to_owned(), data })
     }
-}
-
-/// A record for the thread's history. One that is too large for a row says so in place of what happened; the checkpoint has it.
-pub(super) fn record(event_type: &str, category: &str, content: Value, metadata: Value) -> Notice {
-    let size = content.to_string().len();
-    let content = if size <= RECORD { content } else { json!({ "truncated": true, "bytes": size }) };
-    Notice::Record { event_type: event_type.to_owned(), category: category.to_owned(), content, metadata }
 }

@@ -9,12 +9,11 @@ use pudu_domain::state::State;
 use pudu_domain::{Run, RunId, RunSpec};
 use serde_json::json;
 
-use super::begin::record;
 use super::progress::{NAME, Progress};
 use super::session::{Did, Session, Stop};
 use crate::middleware::failure;
 use crate::subagents::{self, Begun, Ended, is_begun};
-use crate::turn::Turn;
+use crate::turn::{Turn, record};
 
 /// How often a child that is given up is looked at again because it changed.
 const TRIES: usize = 4;

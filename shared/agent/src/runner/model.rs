@@ -12,13 +12,12 @@ use pudu_domain::run::{Command, Notice, Totals};
 use serde_json::{Value, json};
 
 use super::aside::Beside;
-use super::begin::record;
 use super::chunks::unique;
 use super::progress::{NAME, Progress};
 use super::session::{Did, Session, Stop};
 use crate::middleware::{Flow, Request};
 use crate::retry::{self, After, Retries};
-use crate::turn::Turn;
+use crate::turn::{Turn, record};
 
 /// Longest pause before another try that is waited for here; for a longer one the run is parked, which costs nothing.
 const PATIENCE: Duration = Duration::from_secs(20);

@@ -126,8 +126,11 @@ impl Session {
         is_whole: bool,
     ) -> Result<(), Stop> {
         while let Some(joined) = self.watched(running.join_next()).await? {
-            let (call, brought) =
-                joined.map_err(|error| self.failed(&format!("a call of a tool broke: {error}")))?;
+            // What a panic says is for nobody who reads a run.
+            let (call, brought) = joined.map_err(|error| {
+                tracing::error!(run.id = %self.run.key.id, panicked = error.is_panic(), "a call of a tool broke");
+                self.failed("a call of a tool broke; the log says more")
+            })?;
             let is_last = is_whole && running.is_empty();
             self.answered(&call, brought, is_last).await?;
         }

@@ -7,12 +7,10 @@ use pudu_domain::run::{Notice, Origin};
 use pudu_domain::text::first_chars;
 use serde_json::{Value, json};
 
-use crate::turn::Turn;
+use crate::turn::{self, TOLD, Turn};
 
 /// Most characters of a text or of arguments in a record.
 pub(super) const TEXT_CHARS: usize = 8192;
-/// Most bytes of a message in a frame, as JSON.
-const FRAME: usize = 100 * 1024;
 /// By which name the messages are counted.
 const NAME: &str = "subagent_steps";
 
@@ -44,7 +42,7 @@ pub fn steps(turn: &mut Turn<'_>, messages: &[Message]) -> Vec<Notice> {
 /// A message as a frame of its parent shows it: whole, unless that is too much for a row.
 fn framed(message: &Message) -> Value {
     let whole = json!(message);
-    if whole.to_string().len() <= FRAME {
+    if whole.to_string().len() <= TOLD {
         return whole;
     }
     let mut cut =
@@ -58,12 +56,7 @@ fn framed(message: &Message) -> Value {
 
 /// A record about a subagent.
 pub(super) fn record(event_type: &str, content: Value) -> Notice {
-    Notice::Record {
-        event_type: event_type.to_owned(),
-        category: "subagent".to_owned(),
-        content,
-        metadata: json!({}),
-    }
+    turn::record(event_type, "subagent", content, json!({}))
 }
 
 /// Which model a child was given; none is the first one.
@@ -111,10 +104,10 @@ mod tests {
     fn a_message_that_is_too_large_for_a_frame_is_cut() {
         let mut message = Message::new(Speaker::Tool, "m", "x");
         assert_eq!(framed(&message), json!(message));
-        message.artifact = Some(json!("x".repeat(FRAME)));
+        message.artifact = Some(json!("x".repeat(TOLD)));
         let cut = framed(&message);
         assert!(cut.to_string().len() < 1000 && cut["id"] == "m" && cut["content"] == "x", "{cut}");
-        message.content = "ü".repeat(FRAME).into();
-        assert!(framed(&message).to_string().len() < FRAME);
+        message.content = "ü".repeat(TOLD).into();
+        assert!(framed(&message).to_string().len() < TOLD);
     }
 }

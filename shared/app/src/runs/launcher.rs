@@ -6,12 +6,10 @@ use pudu_domain::run::{Outcome, Refused, Strategy};
 use pudu_domain::{IdempotencyKey, RunId, RunKey, ThreadKey};
 use serde_json::{Map, Value, json};
 
+use super::configured::LEAD;
 use super::{AdmitError, Runs, Wanted};
 use crate::chain::Chain;
 use crate::ports::{Launch, LaunchError, LookUpError, RunLauncher, RunStatus};
-
-/// The assistant of a conversation that names none.
-const ASSISTANT: &str = "lead_agent";
 
 /// Starts runs that nobody asked for, on behalf of the owners of threads.
 #[derive(Clone)]
@@ -42,7 +40,7 @@ impl RunLauncher for Launcher {
         let wanted = Wanted {
             thread: launch.thread,
             must_exist: true,
-            assistant: conversation.assistant.unwrap_or_else(|| ASSISTANT.to_owned()),
+            assistant: conversation.assistant.unwrap_or_else(|| LEAD.to_owned()),
             input: vec![Message::new(Speaker::Human, "", launch.text).hidden()],
             options: Map::from_iter([("non_interactive".to_owned(), Value::Bool(true))]),
             metadata: Map::from_iter([("mcp_task_notification".to_owned(), event)]),

@@ -1,7 +1,7 @@
 //! Messages as clients write them: by `type` or by `role`, as text alone, with calls in either form. What only this house may say
 //! about a message is left out.
 
-use pudu_domain::chat::{ANSWER, Content, HIDDEN, Message, Speaker, ToolCall, ToolStatus};
+use pudu_domain::chat::{ANSWER, Content, HIDDEN, Message, ORIGINAL, Speaker, ToolCall, ToolStatus};
 use serde_json::{Map, Value};
 
 use crate::depth::is_shallow;
@@ -11,8 +11,6 @@ use crate::framing;
 const ALL: &str = "__remove_all__";
 /// Of `additional_kwargs`: what begins so is ours.
 const OURS: &str = "deerflow_";
-/// Of `additional_kwargs`: what a middleware keeps of the message as it was.
-const ORIGINAL: &str = "original_user_content";
 
 /// A message that cannot be read. It names the place and never repeats what stands there.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -9,7 +9,10 @@ fn call(said: &str) -> ModelCall {
     let mut entry = ModelEntry::new("m", "gpt", Dialect::OpenAi);
     entry.api_key = Some(SecretString::from("sk-canary-1"));
     entry.base_url = Some("https://me:canary%202@llm.example/v1?code=canary-3".to_owned());
-    entry.extra = json!({"metadata": {"access_token": "canary-4"}}).as_object().unwrap().clone();
+    entry.extra = json!({"metadata": {"access_token": "canary-4"}, "stores": [{"token": "canary-5"}]})
+        .as_object()
+        .unwrap()
+        .clone();
     let messages = vec![Message::new(Speaker::Human, "h", said)];
     ModelCall { entry, messages, tools: Vec::new(), id: "a".to_owned(), reasoning_effort: None }
 }
@@ -20,7 +23,7 @@ fn text(text: &str, said: &str) -> String {
 
 #[test]
 fn every_secret_is_hidden_in_each_of_its_forms() {
-    let told = "sk-canary-1 canary%202 canary 2 canary-3 canary-4 code=canary-3";
+    let told = "sk-canary-1 canary%202 canary 2 canary-3 canary-4 canary-5 code=canary-3";
     assert!(!text(told, "").contains("canary"), "{}", text(told, ""));
 }
 
