@@ -13,7 +13,7 @@ use crate::error::Failure;
 use crate::state::Gateway;
 
 pub use access::Access;
-pub(crate) use access::{Admin, CREDENTIALS, Who};
+pub(crate) use access::{Admin, Who, shown};
 pub use door::Door;
 pub use origins::Origins;
 

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use http::HeaderName;
 use pudu_domain::ThreadKey;
 use tokio::sync::Notify;
 
@@ -14,6 +15,17 @@ use tokio::sync::Notify;
 const LIFETIME: Duration = Duration::from_secs(15 * 60);
 /// Streams of one user at once.
 const PER_USER: usize = 16;
+
+/// How long a client may leave what is sent to it.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
+/// Between two signs of life on a stream that says nothing.
+pub(crate) const ALIVE: Duration = Duration::from_secs(15);
+/// Looks in a row that the table failed after which a stream ends.
+pub(crate) const FRUITLESS: u32 = 3;
+/// Events on their way to one client.
+pub(crate) const ON_THE_WAY: usize = 64;
+/// Tells a proxy not to gather what it passes on: that would hold events up.
+pub(crate) const UNBUFFERED: HeaderName = HeaderName::from_static("x-accel-buffering");
 
 /// The streams of a process.
 #[derive(Clone)]

@@ -7,7 +7,7 @@ use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 use async_trait::async_trait;
-use pudu_app::ports::{BlobError, Blobs};
+use pudu_app::ports::{BlobError, Blobs, is_digest};
 use pudu_domain::ThreadKey;
 use sha2::{Digest, Sha256};
 use tempfile::NamedTempFile;
@@ -32,8 +32,7 @@ impl BlobFolder {
     }
 
     fn file(&self, thread: &ThreadKey, digest: &str) -> io::Result<PathBuf> {
-        let hex = digest.len() == 64 && digest.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
-        if !hex {
+        if !is_digest(digest) {
             return Err(io::Error::new(ErrorKind::InvalidInput, "a blob's name must be 64 hex digits"));
         }
         Ok(self.folder(thread).join(digest))

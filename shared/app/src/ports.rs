@@ -34,7 +34,7 @@ mod wrapped_keys;
 pub use allowances::{Allowances, Swapped};
 pub use audit_log::{AUDIT_KEPT, AuditLog, AuditRecord, Outcome};
 pub use beacon::{Awake, Background, Beacon, Beacons, Raised};
-pub use blobs::{BlobError, Blobs};
+pub use blobs::{BlobError, Blobs, is_digest};
 pub use breakers::{Breakers, Exchanged};
 pub use caller::{Caller, Relayed, RequestSecrets, ServerError};
 pub use catalog_store::{CatalogStore, LISTING_KEPT, StoredListing};

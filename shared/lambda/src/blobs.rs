@@ -17,7 +17,7 @@ use aws_sdk_s3::operation::get_object::GetObjectError;
 use aws_sdk_s3::primitives::ByteStream;
 use aws_sdk_s3::types::{Delete, ObjectIdentifier};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
-use pudu_app::ports::{BlobError, Blobs};
+use pudu_app::ports::{BlobError, Blobs, is_digest};
 use pudu_domain::ThreadKey;
 
 use crate::settings::{BLOB_BUCKET, SettingError, Settings};
@@ -132,8 +132,7 @@ fn folder(thread: &ThreadKey) -> String {
 }
 
 fn object(thread: &ThreadKey, digest: &str) -> Result<String, NoDigest> {
-    let hex = digest.len() == 64 && digest.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
-    if hex { Ok(format!("{}{digest}", folder(thread))) } else { Err(NoDigest) }
+    if is_digest(digest) { Ok(format!("{}{digest}", folder(thread))) } else { Err(NoDigest) }
 }
 
 fn wrapped(operation: &'static str, source: impl Error + Send + Sync + 'static) -> BlobError {

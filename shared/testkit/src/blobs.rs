@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
-use pudu_app::ports::{BlobError, Blobs};
+use pudu_app::ports::{BlobError, Blobs, is_digest};
 use pudu_domain::ThreadKey;
 
 use crate::lock::lock;
@@ -26,7 +26,7 @@ impl FakeBlobs {
 #[async_trait]
 impl Blobs for FakeBlobs {
     async fn put(&self, thread: &ThreadKey, digest: &str, bytes: Vec<u8>) -> Result<(), BlobError> {
-        if digest.len() != 64 || !digest.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f')) {
+        if !is_digest(digest) {
             return Err(BlobError { operation: "writing a blob", source: "no digest".into() });
         }
         lock(&self.0).insert((thread.clone(), digest.to_owned()), bytes);

@@ -19,7 +19,13 @@ const SCHEME: &str = "bearer";
 /// Where the official agent clients show a key, without a scheme.
 const API_KEY: HeaderName = HeaderName::from_static("x-api-key");
 /// The headers in which a credential is shown.
-pub(crate) const CREDENTIALS: [HeaderName; 2] = [header::AUTHORIZATION, API_KEY];
+const CREDENTIALS: [HeaderName; 2] = [header::AUTHORIZATION, API_KEY];
+
+/// The credential that a request shows, and nothing else of it: a stream asks again and again whether it is still good.
+pub(crate) fn shown(headers: HeaderMap) -> HeaderMap {
+    let shown = headers.into_iter().filter_map(|(name, value)| Some((name?, value)));
+    shown.filter(|(name, _)| CREDENTIALS.contains(name)).collect()
+}
 
 /// How callers are told apart.
 #[derive(Clone)]

@@ -10,7 +10,7 @@ use axum::extract::State;
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use futures_util::stream;
-use http::{HeaderMap, HeaderName, HeaderValue};
+use http::{HeaderMap, HeaderValue};
 use pudu_app::chain::Chain;
 use pudu_app::tasks::follow::{Follower, Look};
 use pudu_domain::{ThreadKey, Timestamp, UserId};
@@ -19,27 +19,17 @@ use tokio::sync::mpsc;
 
 use crate::answer::TaskChange;
 use crate::error::{Failure, Missing, Unfit};
-use crate::guard::{CREDENTIALS, Who};
+use crate::guard::{self, Who};
 use crate::input::{LastEventId, Thread};
 use crate::state::Gateway;
-use crate::streams::Open;
+use crate::streams::{ALIVE, FRUITLESS, ON_THE_WAY, Open, PATIENCE, UNBUFFERED};
 
 /// Between two looks, while something changes.
 const SHORTEST: Duration = Duration::from_secs(1);
 /// And while nothing does.
 const LONGEST: Duration = Duration::from_secs(5);
-/// How long a client may leave what is sent to it.
-const PATIENCE: Duration = Duration::from_secs(10);
-/// Between two signs of life on a stream that says nothing.
-const ALIVE: Duration = Duration::from_secs(15);
 /// When a client whose stream has ended comes again: at once, or where each time is a stream of its own as often as looks are.
 const AGAIN: (Duration, Duration) = (SHORTEST, LONGEST);
-/// Looks in a row that the table failed after which a stream ends.
-const FRUITLESS: u32 = 3;
-/// Tells a proxy not to gather what it passes on: that would hold events up.
-const UNBUFFERED: HeaderName = HeaderName::from_static("x-accel-buffering");
-/// Events on their way to one client.
-const ON_THE_WAY: usize = 64;
 
 /// The thread's tasks as they change.
 ///
@@ -74,8 +64,7 @@ pub(super) async fn get(
         return Err(Failure::no_such_thread());
     }
     let (events, taken) = mpsc::channel(ON_THE_WAY);
-    let shown = headers.into_iter().filter_map(|(name, value)| Some((name?, value)));
-    let shown = shown.filter(|(name, _)| CREDENTIALS.contains(name)).collect();
+    let shown = guard::shown(headers);
     let feed = Feed { gateway: gateway.clone(), user, shown, open, follower, events };
     gateway.calls.spawn(feed.run(first));
     let taken = stream::unfold(taken, |mut taken| async {

@@ -13,6 +13,12 @@ pub struct BlobError {
     pub source: Box<dyn std::error::Error + Send + Sync>,
 }
 
+/// Whether a text can be a blob's digest: 64 hex digits in lower case. Part of the port, so that no name reaches out of its
+/// thread's folder in any store.
+pub fn is_digest(text: &str) -> bool {
+    text.len() == 64 && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+}
+
 /// Blobs, addressed by the SHA-256 of their content in hex: writing one twice is writing it once. They belong to a thread,
 /// and go with it.
 #[async_trait]

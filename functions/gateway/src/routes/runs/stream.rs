@@ -15,39 +15,29 @@ use axum::extract::{FromRequestParts, Query, State};
 use axum::response::{IntoResponse, Response};
 use futures_util::stream;
 use http::request::Parts;
-use http::{HeaderMap, HeaderName, HeaderValue, header};
+use http::{HeaderMap, HeaderValue, header};
 use pudu_app::chain::Chain;
 use pudu_app::runs::follow::{Follower, Frame, FrameId};
 use pudu_app::runs::modes::Modes;
 use pudu_app::runs::{Action, Runs};
-use pudu_domain::{Run, RunKey, Timestamp, UserId};
+use pudu_domain::{Run, RunKey, ThreadKey, Timestamp, UserId};
 use tokio::sync::mpsc;
 use utoipa::IntoParams;
 
 use super::{action, begin, flag, located};
 use crate::error::{Conflict, Failure, Missing, Unfit};
 use crate::frames::{HEARTBEAT, bytes};
-use crate::guard::{CREDENTIALS, Who};
+use crate::guard::{Who, shown};
 use crate::input::{Agents, Body, Repeatable, Resumed, RunOf, RunRequest, Thread};
 use crate::state::Gateway;
-use crate::streams::Open;
+use crate::streams::{ALIVE, FRUITLESS, ON_THE_WAY, Open, PATIENCE, UNBUFFERED};
 
 /// Between two looks, while something is told.
 const SHORTEST: Duration = Duration::from_millis(200);
 /// And while nothing is.
 const LONGEST: Duration = Duration::from_secs(1);
-/// How long a client may leave what is sent to it.
-const PATIENCE: Duration = Duration::from_secs(10);
-/// Between two signs of life on a stream that says nothing.
-const ALIVE: Duration = Duration::from_secs(15);
 /// Between two looks at whether the client may still look.
 const KNOWN: Duration = Duration::from_secs(5);
-/// Looks in a row that the table failed after which a stream breaks off.
-const FRUITLESS: u32 = 3;
-/// Frames on their way to one client.
-const ON_THE_WAY: usize = 64;
-/// Tells a proxy not to gather what it passes on.
-const UNBUFFERED: HeaderName = HeaderName::from_static("x-accel-buffering");
 
 /// How a run that goes on is streamed.
 #[derive(Debug, IntoParams)]
@@ -109,7 +99,7 @@ pub(in crate::routes) async fn create(
     headers: HeaderMap,
     Body(request): Body<RunRequest>,
 ) -> Result<Response, Failure> {
-    let open = open(&gateway, &who.user, &thread)?;
+    let open = open(&gateway, &ThreadKey { user: who.user.clone(), thread: thread.clone() })?;
     let begun = begin(&gateway, &runs, &who, thread, key, request).await?;
     let viewer = Viewer { user: who.user, shown: shown(headers), resumed: None };
     let leaves = begun.leaves && !begun.admitted.reused;
@@ -231,14 +221,8 @@ struct Viewer {
     resumed: Option<FrameId>,
 }
 
-fn shown(headers: HeaderMap) -> HeaderMap {
-    let shown = headers.into_iter().filter_map(|(name, value)| Some((name?, value)));
-    shown.filter(|(name, _)| CREDENTIALS.contains(name)).collect()
-}
-
-fn open(gateway: &Gateway, user: &UserId, thread: &pudu_domain::ThreadId) -> Result<Open, Failure> {
-    let thread = pudu_domain::ThreadKey { user: user.clone(), thread: thread.clone() };
-    gateway.streams.open(&thread).ok_or_else(Failure::too_many_streams)
+fn open(gateway: &Gateway, thread: &ThreadKey) -> Result<Open, Failure> {
+    gateway.streams.open(thread).ok_or_else(Failure::too_many_streams)
 }
 
 async fn follow(
@@ -259,7 +243,7 @@ async fn follow(
         let named = Modes::named(how.stream_mode.iter().map(String::as_str));
         named.map_err(|error| Failure::unprocessable(error.to_string()))?
     };
-    let open = gateway.streams.open(&key.thread).ok_or_else(Failure::too_many_streams)?;
+    let open = open(gateway, &key.thread)?;
     let mut response = feed(gateway, runs, &run, open, viewer, modes, how.cancel_on_disconnect);
     response.headers_mut().extend(located(&run, false));
     Ok(response)
