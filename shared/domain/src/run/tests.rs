@@ -32,6 +32,10 @@ fn spec(strategy: Strategy) -> RunSpec {
     }
 }
 
+fn wanted(name: &str, strategy: Strategy) -> Admission {
+    Admission { thread: thread(), run: id(name), spec: spec(strategy), secrets: None, key: None }
+}
+
 /// A table of one thread.
 #[derive(Default)]
 struct World {
@@ -78,9 +82,7 @@ impl World {
     }
 
     fn admit(&mut self, name: &str, strategy: Strategy) -> Result<(), Refused> {
-        let wanted =
-            Admission { thread: thread(), run: id(name), spec: spec(strategy), secrets: None, key: None };
-        let change = admit(wanted, &self.seen(None), NOW, &Policy::default())?;
+        let change = admit(wanted(name, strategy), &self.seen(None), NOW, &Policy::default())?;
         self.keep(change);
         Ok(())
     }
@@ -154,13 +156,7 @@ fn vector_14_a_second_run_interrupts_the_first_and_what_that_did_stays() {
 fn a_run_that_is_replaced_is_kept_for_as_long_as_the_operator_says() {
     let mut world = World::default();
     world.admit("a", Strategy::Reject).unwrap();
-    let wanted = Admission {
-        thread: thread(),
-        run: id("b"),
-        spec: spec(Strategy::Interrupt),
-        secrets: None,
-        key: None,
-    };
+    let wanted = wanted("b", Strategy::Interrupt);
     let policy = Policy { retention: std::time::Duration::from_secs(7), ..Policy::default() };
     let change = admit(wanted, &world.seen(None), NOW, &policy).unwrap();
     assert_eq!(change.others[0].expires, Some(NOW + policy.retention));
@@ -411,13 +407,7 @@ fn the_end_says_how_and_why() {
 fn what_was_not_read_is_read_again() {
     let mut world = World::default();
     world.admit("a", Strategy::Reject).unwrap();
-    let wanted = Admission {
-        thread: thread(),
-        run: id("b"),
-        spec: spec(Strategy::Interrupt),
-        secrets: None,
-        key: None,
-    };
+    let wanted = wanted("b", Strategy::Interrupt);
     let seen = Seen { active: None, ..world.seen(None) };
     assert_eq!(admit(wanted, &seen, NOW, &Policy::default()), Err(Refused::Stale));
     world.claim("a");
