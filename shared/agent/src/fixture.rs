@@ -2,10 +2,10 @@
 
 use async_trait::async_trait;
 use pudu_domain::chat::{Message, Speaker, ToolCall};
-use pudu_domain::run::{Admission, Seen, Strategy, admit};
+use pudu_domain::run::{Admission, Seen, admit};
 use pudu_domain::state::State;
-use pudu_domain::{Policy, Run, RunId, RunSpec, Scope, ThreadId, ThreadKey, Timestamp, UserId};
-use serde_json::{Map, Value};
+use pudu_domain::{Policy, Run, RunId, RunSpec, ThreadId, ThreadKey, Timestamp, UserId};
+use serde_json::Value;
 
 use crate::middleware::Aside;
 use crate::options::Options;
@@ -26,19 +26,7 @@ impl World {
     /// A run with these options.
     pub(crate) fn new(options: &Value) -> Self {
         let options = options.as_object().cloned().unwrap();
-        let spec = RunSpec {
-            assistant: "lead_agent".into(),
-            input: vec![],
-            options: options.clone(),
-            metadata: Map::new(),
-            kwargs: Map::new(),
-            strategy: Strategy::Reject,
-            scope: Scope::All,
-            base: None,
-            subagent: None,
-            secrets: false,
-            key: None,
-        };
+        let spec = RunSpec { options: options.clone(), ..RunSpec::of("lead_agent") };
         let thread = ThreadKey {
             user: UserId::parse("local:default").unwrap(),
             thread: ThreadId::parse("t").unwrap(),

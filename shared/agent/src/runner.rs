@@ -31,9 +31,8 @@ use pudu_app::runs::checkpoints::Checkpoints;
 use pudu_app::tools::Tools;
 use pudu_app::wakeups::Wakeups;
 use pudu_app::worker::{Ran, Work};
-use pudu_domain::run::{ATTEMPTS, Strategy};
-use pudu_domain::{Lane, Lease, Policy, RunKey, RunSpec, Scope};
-use serde_json::Map;
+use pudu_domain::run::ATTEMPTS;
+use pudu_domain::{Lane, Lease, Policy, RunKey, RunSpec};
 
 use crate::middleware::Middleware;
 use crate::tool::Tool;
@@ -126,7 +125,7 @@ impl Runner {
                 if run.attempts() <= ATTEMPTS {
                     return Ok(Ran::Failed);
                 }
-                let session = Session::new(Arc::clone(&self.parts), run, nothing(), deadline);
+                let session = Session::new(Arc::clone(&self.parts), run, RunSpec::of(""), deadline);
                 let why = session.failed("what the run is to do cannot be read");
                 return session.conclude(Err(why)).await;
             }
@@ -134,22 +133,5 @@ impl Runner {
         let mut session = Session::new(Arc::clone(&self.parts), run, spec, deadline);
         let went = session.go_on().await;
         session.conclude(went).await
-    }
-}
-
-/// The spec of a run that can only be ended.
-fn nothing() -> RunSpec {
-    RunSpec {
-        assistant: String::new(),
-        input: Vec::new(),
-        options: Map::new(),
-        metadata: Map::new(),
-        kwargs: Map::new(),
-        strategy: Strategy::Reject,
-        scope: Scope::All,
-        base: None,
-        subagent: None,
-        secrets: false,
-        key: None,
     }
 }

@@ -7,6 +7,7 @@
 
 mod admit;
 mod decide;
+mod spec;
 mod subagent;
 #[cfg(test)]
 mod tests;
@@ -14,17 +15,17 @@ mod tests;
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 pub use admit::{Admission, Refused, admit};
 pub use decide::{ATTEMPTS, Child, Command, Ending, Rejected, Seen, Step, decide};
+pub use spec::RunSpec;
 pub use subagent::Subagent;
 
-use crate::chat::{Message, Usage};
+use crate::chat::Usage;
 use crate::conversation::{Head, Kept};
 use crate::durable::{Durable, Expect, Generation};
 use crate::ids::{IdempotencyKey, RunId, ThreadKey};
-use crate::principal::Scope;
 use crate::state::{State, Write};
 use crate::text::Snippet;
 use crate::time::Timestamp;
@@ -183,34 +184,6 @@ pub struct Run {
     pub created_at: Timestamp,
     /// When it was last written.
     pub updated_at: Timestamp,
-}
-
-/// What was settled when a run was wanted; written once.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct RunSpec {
-    /// Which assistant, as the caller wrote it.
-    pub assistant: String,
-    /// What is said to it.
-    pub input: Vec<Message>,
-    /// Its options (agent reference 1.2), without secrets.
-    pub options: Map<String, Value>,
-    /// What its caller notes of it.
-    pub metadata: Map<String, Value>,
-    /// The rest of the caller's request that is shown again.
-    pub kwargs: Map<String, Value>,
-    /// What was to happen with an active run.
-    pub strategy: Strategy,
-    /// Which servers it may use.
-    #[serde(with = "scope")]
-    pub scope: Scope,
-    /// From which state it begins, if not from the thread's.
-    pub base: Option<Head>,
-    /// Which subagent it is, of a child.
-    pub subagent: Option<Subagent>,
-    /// Whether it has secrets of its caller.
-    pub secrets: bool,
-    /// By what its caller repeats it: digest of the key.
-    pub key: Option<String>,
 }
 
 /// A checkpoint: what a step has changed, or the whole state.
@@ -412,26 +385,5 @@ impl RunKey {
     #[must_use]
     pub fn beside(&self, id: RunId) -> Self {
         Self { thread: self.thread.clone(), id }
-    }
-}
-
-/// A scope as it is stored: null is every server.
-mod scope {
-    use std::collections::BTreeSet;
-
-    use serde::{Deserialize, Deserializer, Serialize, Serializer};
-
-    use super::Scope;
-
-    pub(super) fn serialize<S: Serializer>(scope: &Scope, to: S) -> Result<S::Ok, S::Error> {
-        match scope {
-            Scope::All => None,
-            Scope::Only(names) => Some(names),
-        }
-        .serialize(to)
-    }
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Scope, D::Error> {
-        Ok(Option::<BTreeSet<String>>::deserialize(from)?.map_or(Scope::All, Scope::Only))
     }
 }

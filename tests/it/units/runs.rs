@@ -2,12 +2,11 @@
 
 use pudu_app::ports::{Applied, RunStore};
 use pudu_domain::run::{
-    Admission, Body, Change, Child, Command as OfRun, Ending, Notice, Outcome, Seen, Step, Strategy, admit,
-    decide,
+    Admission, Body, Change, Child, Command as OfRun, Ending, Notice, Outcome, Seen, Step, admit, decide,
 };
 use pudu_domain::state::Write;
-use pudu_domain::{IdempotencyKey, Run, RunId, RunKey, RunSpec, Scope};
-use serde_json::{Map, json};
+use pudu_domain::{IdempotencyKey, Run, RunId, RunKey, RunSpec};
+use serde_json::json;
 
 use super::*;
 
@@ -18,19 +17,7 @@ struct Errand {
 }
 
 fn spec() -> RunSpec {
-    RunSpec {
-        assistant: "lead_agent".to_owned(),
-        input: Vec::new(),
-        options: Map::new(),
-        metadata: Map::new(),
-        kwargs: Map::new(),
-        strategy: Strategy::Reject,
-        scope: Scope::All,
-        base: None,
-        subagent: None,
-        secrets: true,
-        key: None,
-    }
+    RunSpec { secrets: true, ..RunSpec::of("lead_agent") }
 }
 
 /// What an ordinary step writes: a message of a few hundred bytes, told in two frames and a record.

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use pudu_domain::chat::{Message, Speaker, ToolCall, ToolStatus};
-use pudu_domain::run::{Child, Strategy, Subagent};
+use pudu_domain::run::{Child, Subagent};
 use pudu_domain::state::{Delegation, DelegationStatus, State, Write};
 use pudu_domain::text::first_chars;
 use pudu_domain::{RunId, RunSpec, Timestamp};
@@ -143,14 +143,9 @@ impl<'a> Wanted<'a> {
             None => options.remove("model_name"),
         };
         RunSpec {
-            assistant: parent.assistant.clone(),
             input: vec![Message::new(Speaker::Human, "", self.prompt)],
             options,
-            metadata: Map::new(),
-            kwargs: Map::new(),
-            strategy: Strategy::Reject,
             scope: parent.scope.clone(),
-            base: None,
             subagent: Some(Subagent {
                 name: self.kind.name.clone(),
                 description: self.description.clone(),
@@ -161,7 +156,7 @@ impl<'a> Wanted<'a> {
                 without: self.kind.without.clone(),
             }),
             secrets: parent.secrets,
-            key: None,
+            ..RunSpec::of(parent.assistant.clone())
         }
     }
 

@@ -205,7 +205,6 @@ impl Runs {
 
 fn spec(wanted: &Wanted) -> RunSpec {
     RunSpec {
-        assistant: wanted.assistant.clone(),
         input: wanted.input.clone(),
         options: wanted.options.clone(),
         metadata: wanted.metadata.clone(),
@@ -213,9 +212,9 @@ fn spec(wanted: &Wanted) -> RunSpec {
         strategy: wanted.strategy,
         scope: wanted.scope.clone(),
         base: wanted.base.clone(),
-        subagent: None,
         secrets: !wanted.secrets.is_empty(),
         key: wanted.key.as_ref().map(IdempotencyKey::digest),
+        ..RunSpec::of(wanted.assistant.clone())
     }
 }
 

@@ -5,6 +5,7 @@ use crate::conversation::{Conversation, QUEUE, Status};
 use crate::durable::{Due, Lane, Lease, Owner};
 use crate::ids::{ThreadId, UserId};
 use crate::policy::Policy;
+use crate::principal::Scope;
 
 const NOW: Timestamp = Timestamp::from_millis(1_000_000);
 
@@ -17,19 +18,7 @@ fn id(id: &str) -> RunId {
 }
 
 fn spec(strategy: Strategy) -> RunSpec {
-    RunSpec {
-        assistant: "lead_agent".into(),
-        input: vec![],
-        options: Map::new(),
-        metadata: Map::new(),
-        kwargs: Map::new(),
-        strategy,
-        scope: Scope::All,
-        base: None,
-        subagent: None,
-        secrets: false,
-        key: None,
-    }
+    RunSpec { strategy, ..RunSpec::of("lead_agent") }
 }
 
 fn wanted(name: &str, strategy: Strategy) -> Admission {

@@ -2,9 +2,8 @@
 
 use std::time::Duration;
 
-use pudu_domain::run::{Admission, Command, Ending, Outcome, Seen, Step as OfRun, Strategy, admit, decide};
-use pudu_domain::{IdempotencyKey, Owner, Policy, Scope, ThreadId, UserId};
-use serde_json::Map;
+use pudu_domain::run::{Admission, Command, Ending, Outcome, Seen, Step as OfRun, admit, decide};
+use pudu_domain::{IdempotencyKey, Owner, Policy, ThreadId, UserId};
 
 use super::*;
 use crate::row::{Row, number};
@@ -21,19 +20,7 @@ fn key(n: u8) -> RunKey {
 
 /// Row, thread, key, spec, conversation, its place in the list: in this order.
 fn admission() -> Change {
-    let spec = RunSpec {
-        assistant: "lead_agent".into(),
-        input: Vec::new(),
-        options: Map::new(),
-        metadata: Map::new(),
-        kwargs: Map::new(),
-        strategy: Strategy::Reject,
-        scope: Scope::All,
-        base: None,
-        subagent: None,
-        secrets: false,
-        key: None,
-    };
+    let spec = RunSpec::of("lead_agent");
     let caller = (IdempotencyKey::parse("k".to_owned()).unwrap(), "request".to_owned());
     let (thread, run) = (key(1).thread, key(1).id);
     let wanted = Admission { thread, run, spec, secrets: None, key: Some(caller) };

@@ -13,7 +13,7 @@ use pudu_domain::run::{
     Admission, Change, Command, Ending, Notice, Outcome, Phase, Refused, Seen, Step, Strategy, admit, decide,
 };
 use pudu_domain::{
-    Conversation, IdempotencyKey, Lane, Policy, Run, RunId, RunKey, RunSpec, Scope, ThreadKey, Timestamp,
+    Conversation, IdempotencyKey, Lane, Policy, Run, RunId, RunKey, RunSpec, ThreadKey, Timestamp,
 };
 use serde_json::{Map, json};
 
@@ -73,19 +73,8 @@ fn run_in(thread: &ThreadKey, second: u64) -> RunKey {
 }
 
 fn spec(strategy: Strategy) -> RunSpec {
-    RunSpec {
-        assistant: "lead_agent".into(),
-        input: Vec::new(),
-        options: Map::new(),
-        metadata: Map::from_iter([("source".to_owned(), json!("a case"))]),
-        kwargs: Map::new(),
-        strategy,
-        scope: Scope::All,
-        base: None,
-        subagent: None,
-        secrets: false,
-        key: None,
-    }
+    let metadata = Map::from_iter([("source".to_owned(), json!("a case"))]);
+    RunSpec { metadata, strategy, ..RunSpec::of("lead_agent") }
 }
 
 fn wanted(key: &RunKey, strategy: Strategy) -> Admission {

@@ -18,7 +18,7 @@ use pudu_app::wiring::{Ports, Wiring};
 use pudu_app::worker::{Ran, Work};
 use pudu_config::{Document, NoSecrets};
 use pudu_domain::chat::{Message, Speaker, ToolCall, ToolStatus};
-use pudu_domain::run::{Admission, Command, Ending, Notice, Origin, Outcome, Seen, Strategy, admit, decide};
+use pudu_domain::run::{Admission, Command, Ending, Notice, Origin, Outcome, Seen, admit, decide};
 use pudu_domain::state::State;
 use pudu_domain::{Lane, Policy, Run, RunId, RunKey, RunSpec, Scope};
 use pudu_testkit::fixture::{self, thread};
@@ -232,17 +232,12 @@ impl Stage {
     ) -> RunKey {
         let modes = options.get("stream_mode").cloned().unwrap_or_default();
         let spec = RunSpec {
-            assistant: "lead_agent".into(),
             input,
             options: options.as_object().cloned().unwrap(),
-            metadata: Map::new(),
             kwargs: Map::from_iter([("stream_mode".to_owned(), modes)]),
-            strategy: Strategy::Reject,
             scope,
-            base: None,
-            subagent: None,
             secrets: secrets.is_some(),
-            key: None,
+            ..RunSpec::of("lead_agent")
         };
         let run = RunId::parse(id).unwrap();
         let key = RunKey { thread: thread("t"), id: run.clone() };
