@@ -16,7 +16,7 @@ use pudu_app::tools::{InvokeError, Invoked, Terms};
 use pudu_app::wiring::Wiring;
 use pudu_app::worker::Work;
 use pudu_config::Document;
-use pudu_domain::run::{Body, Command, Notice, Seen, Step, Strategy, decide};
+use pudu_domain::run::{Body, Command, Notice, Operation, Seen, Step, Strategy, decide};
 use pudu_domain::{IdempotencyKey, Policy, Scope, Status};
 use pudu_testkit::gate::{Call, Open, Script};
 use pudu_testkit::server::{Plan, Question};
@@ -107,6 +107,7 @@ impl Yard {
         let runs = wiring.runs();
         for (strategy, key) in [(Strategy::Reject, Some("a")), (Strategy::Enqueue, None)] {
             runs.admit(Wanted {
+                operation: Operation::Run,
                 thread: fixture::thread("t"),
                 must_exist: false,
                 assistant: "lead_agent".to_owned(),

@@ -11,6 +11,7 @@ pub mod chat;
 pub mod conversation;
 pub mod durable;
 pub mod event;
+pub mod goal;
 pub mod ids;
 pub mod key_part;
 pub mod note;

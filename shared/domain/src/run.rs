@@ -7,6 +7,7 @@
 
 mod admit;
 mod decide;
+mod operation;
 mod spec;
 mod subagent;
 #[cfg(test)]
@@ -19,6 +20,7 @@ use serde_json::Value;
 
 pub use admit::{Admission, Refused, admit};
 pub use decide::{ATTEMPTS, Child, Command, Ending, Rejected, Seen, Step, decide};
+pub use operation::{Compacted, Compaction, Keep, Operation, Untouched};
 pub use spec::RunSpec;
 pub use subagent::Subagent;
 

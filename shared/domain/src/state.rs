@@ -187,6 +187,8 @@ pub enum Write {
     Todos(Option<Vec<Todo>>),
     /// The goal; null changes nothing.
     Goal(Option<Value>),
+    /// There is no goal any more.
+    ForgetGoal,
     /// Files that came with messages.
     UploadedFiles(Value),
     /// Pictures; none clears them.
@@ -248,6 +250,7 @@ impl State {
             }
             Write::Todos(Some(todos)) => self.todos = Some(todos),
             Write::Goal(Some(goal)) => self.goal = Some(goal),
+            Write::ForgetGoal => self.goal = None,
             Write::UploadedFiles(files) => self.uploaded_files = Some(files),
             Write::ViewedImages(images) if images.is_empty() => self.viewed_images.clear(),
             Write::ViewedImages(images) => self.viewed_images.extend(images),

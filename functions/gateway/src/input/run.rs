@@ -11,7 +11,7 @@ use pudu_app::runs::modes::Modes;
 use pudu_app::runs::{Runs, Wanted, said};
 use pudu_domain::chat::{Message, Speaker};
 use pudu_domain::conversation::Head;
-use pudu_domain::run::Strategy;
+use pudu_domain::run::{Operation, Strategy};
 use pudu_domain::{IdempotencyKey, Principal, RunKey, ThreadId, ThreadKey};
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -172,6 +172,7 @@ impl RunRequest {
         let base = base(self.checkpoint_id.as_deref(), self.checkpoint.as_ref())?;
         let kwargs = kwargs(&settled, &config, &self.stream_mode, leaves, base.as_ref());
         let wanted = Wanted {
+            operation: Operation::Run,
             thread: ThreadKey { user: who.user.clone(), thread },
             must_exist,
             assistant,

@@ -272,7 +272,7 @@ impl Session {
             Body::Delta(writes)
         };
         let body = self.parts.checkpoints.stored(&self.run.key.thread, body).await?;
-        Ok((Step { body: Some(body), notices, to_parent, totals: Some(totals) }, state))
+        Ok((Step { body: Some(body), source: None, notices, to_parent, totals: Some(totals) }, state))
     }
 
     /// Tells something without a checkpoint, and so keeps the run too.

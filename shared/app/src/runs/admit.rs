@@ -6,7 +6,7 @@ use pudu_config::{NONCE_BYTES, SealError, sha256_hex};
 use pudu_domain::chat::Message;
 use pudu_domain::conversation::Head;
 use pudu_domain::note::DELIVERY_KEYS;
-use pudu_domain::run::{Admission, Change, Refused, Strategy, admit};
+use pudu_domain::run::{Admission, Change, Operation, Refused, Strategy, admit};
 use pudu_domain::{IdempotencyKey, Run, RunId, RunKey, RunSpec, Scope, ThreadKey};
 use secrecy::SecretString;
 use serde_json::{Map, Value, json};
@@ -18,6 +18,8 @@ use crate::run_secrets;
 /// A run that is wanted.
 #[derive(Debug, Clone)]
 pub struct Wanted {
+    /// What it does.
+    pub operation: Operation,
     /// In which thread.
     pub thread: ThreadKey,
     /// Whether it must be there already: one that is gone is not made again.
@@ -205,6 +207,7 @@ impl Runs {
 
 fn spec(wanted: &Wanted) -> RunSpec {
     RunSpec {
+        operation: wanted.operation,
         input: wanted.input.clone(),
         options: wanted.options.clone(),
         metadata: wanted.metadata.clone(),

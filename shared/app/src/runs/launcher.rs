@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use pudu_domain::chat::{Message, Speaker};
-use pudu_domain::run::{Outcome, Refused, Strategy};
+use pudu_domain::run::{Operation, Outcome, Refused, Strategy};
 use pudu_domain::{IdempotencyKey, RunId, RunKey, ThreadKey};
 use serde_json::{Map, Value, json};
 
@@ -38,6 +38,7 @@ impl RunLauncher for Launcher {
             "dispatch_attempt": launch.event.attempt,
         });
         let wanted = Wanted {
+            operation: Operation::Run,
             thread: launch.thread,
             must_exist: true,
             assistant: conversation.assistant.unwrap_or_else(|| LEAD.to_owned()),

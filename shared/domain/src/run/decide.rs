@@ -39,6 +39,8 @@ pub struct Seen<'a> {
 pub struct Step {
     /// Its checkpoint; none for a step that only tells.
     pub body: Option<Body>,
+    /// What made that, where it is neither a run's beginning nor a step of its loop.
+    pub source: Option<Source>,
     /// What it tells.
     pub notices: Vec<Notice>,
     /// What it tells in its parent's name.
@@ -215,7 +217,7 @@ fn take(change: &mut Change, step: Step, seen: &Seen<'_>, now: Timestamp) {
     let run = &mut change.run.run;
     if let Some(body) = step.body {
         let is_first = run.checkpoints == 0;
-        let source = if is_first { Source::Input } else { Source::Loop };
+        let source = step.source.unwrap_or(if is_first { Source::Input } else { Source::Loop });
         let before = seen.conversation.filter(|_| is_first && run.origin == Origin::Lead);
         let began = seen.base.filter(|_| is_first && run.origin == Origin::Lead).cloned();
         let parent = began.or_else(|| before.and_then(|conversation| conversation.head.clone()));

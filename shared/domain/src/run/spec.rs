@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::{Strategy, Subagent};
+use super::{Operation, Strategy, Subagent};
 use crate::chat::Message;
 use crate::conversation::Head;
 use crate::principal::Scope;
@@ -11,6 +11,9 @@ use crate::principal::Scope;
 /// What was settled when a run was wanted; written once.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunSpec {
+    /// What it does.
+    #[serde(default, skip_serializing_if = "Operation::is_run")]
+    pub operation: Operation,
     /// Which assistant, as the caller wrote it.
     pub assistant: String,
     /// What is said to it.
@@ -41,6 +44,7 @@ impl RunSpec {
     /// Whoever wants more of it names what differs (`RunSpec { input, ..RunSpec::of("lead_agent") }`), so a new field has one default.
     pub fn of(assistant: impl Into<String>) -> Self {
         Self {
+            operation: Operation::Run,
             assistant: assistant.into(),
             input: Vec::new(),
             options: Map::new(),

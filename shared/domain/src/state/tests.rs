@@ -142,6 +142,15 @@ fn nothing_changes_a_plan_but_a_plan() {
 }
 
 #[test]
+fn a_goal_is_the_last_one_until_it_is_forgotten() {
+    let goal = |objective: &str| Write::Goal(Some(json!({ "objective": objective })));
+    let mut state = state([goal("a"), goal("b"), Write::Goal(None)]);
+    assert_eq!(state.goal, Some(json!({ "objective": "b" })));
+    state.apply(Write::ForgetGoal).unwrap();
+    assert_eq!(state.goal, None);
+}
+
+#[test]
 fn vector_47a_an_items_active_form_is_kept() {
     let told = json!({"content": "a", "status": "pending", "activeForm": "x"});
     let todo: Todo = serde_json::from_value(told.clone()).unwrap();
@@ -166,7 +175,13 @@ fn counters_are_kept_and_forgotten() {
 /// What a checkpoint keeps is what was written.
 #[test]
 fn writes_read_back() {
-    let writes = vec![calling("m", &["c"]), answered("c"), Write::Title("t".into()), Write::Todos(None)];
+    let writes = vec![
+        calling("m", &["c"]),
+        answered("c"),
+        Write::Title("t".into()),
+        Write::Todos(None),
+        Write::ForgetGoal,
+    ];
     let stored = serde_json::to_string(&writes).unwrap();
     assert_eq!(serde_json::from_str::<Vec<Write>>(&stored).unwrap(), writes);
 }

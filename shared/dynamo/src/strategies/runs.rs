@@ -6,8 +6,8 @@ use proptest::prelude::*;
 use pudu_domain::chat::Usage;
 use pudu_domain::conversation::{Conversation, Head, Status};
 use pudu_domain::run::{
-    Body, Checkpoint, End, Notice, Origin, Outcome, Phase, Run, RunSpec, Source, StopReason,
-    Strategy as Many, Subagent, Told, Totals,
+    Body, Checkpoint, Compaction, End, Keep, Notice, Operation, Origin, Outcome, Phase, Run, RunSpec, Source,
+    StopReason, Strategy as Many, Subagent, Told, Totals,
 };
 use pudu_domain::state::{State, Write};
 use pudu_domain::{Generation, Scope, Timestamp};
@@ -119,10 +119,20 @@ pub(crate) fn run_spec() -> impl Strategy<Value = RunSpec> {
             without,
         },
     );
-    let flags = (0..many.len(), any::<bool>(), of("[0-9a-f]{64}"));
+    let flags = (0..many.len(), any::<bool>(), of("[0-9a-f]{64}"), operation());
     ("\\PC{0,30}", object(), object(), object(), scope(), of(head()), of(subagent), flags).prop_map(
-        move |(assistant, options, metadata, kwargs, scope, base, subagent, (strategy, secrets, key))| {
+        move |(
+            assistant,
+            options,
+            metadata,
+            kwargs,
+            scope,
+            base,
+            subagent,
+            (strategy, secrets, key, operation),
+        )| {
             RunSpec {
+                operation,
                 assistant,
                 input: Vec::new(),
                 options,
@@ -137,6 +147,14 @@ pub(crate) fn run_spec() -> impl Strategy<Value = RunSpec> {
             }
         },
     )
+}
+
+fn operation() -> impl Strategy<Value = Operation> {
+    let keep = of(prop_oneof![any::<u64>().prop_map(Keep::Messages), any::<u64>().prop_map(Keep::Tokens)]);
+    of((any::<bool>(), keep)).prop_map(|compaction| match compaction {
+        Some((force, keep)) => Operation::Compact(Compaction { force, keep }),
+        None => Operation::Run,
+    })
 }
 
 pub(crate) fn checkpoint() -> impl Strategy<Value = Checkpoint> {

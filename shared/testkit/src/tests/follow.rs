@@ -11,7 +11,7 @@ use pudu_app::runs::modes::Modes;
 use pudu_app::runs::{Action, AdmitError, CancelError, Found, NewThread, Runs, ThreadError, Wanted};
 use pudu_app::wakeups::Wakeups;
 use pudu_domain::chat::{Message, Speaker};
-use pudu_domain::run::{Body, Command, Ending, Notice, Outcome, Seen, Step, Strategy, decide};
+use pudu_domain::run::{Body, Command, Ending, Notice, Operation, Outcome, Seen, Step, Strategy, decide};
 use pudu_domain::state::{State, Write};
 use pudu_domain::{IdempotencyKey, Policy, Run, Scope, ThreadKey};
 use serde_json::{Map, Value, json};
@@ -88,6 +88,7 @@ fn runs(clock: VirtualClock, table: &FakeTable, gate: &Gate) -> Runs {
 
 fn wanted(thread: &ThreadKey, key: Option<&str>, text: &str) -> Wanted {
     Wanted {
+        operation: Operation::Run,
         thread: thread.clone(),
         must_exist: false,
         assistant: "lead_agent".into(),

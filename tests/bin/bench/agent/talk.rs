@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use pudu_app::ports::{Clock, ModelCall, ModelError, Models, Piece};
 use pudu_app::runs::Wanted;
 use pudu_domain::chat::{Message, Speaker, ToolCall};
-use pudu_domain::run::Strategy;
+use pudu_domain::run::{Operation, Strategy};
 use pudu_domain::{Scope, ThreadKey};
 use pudu_lambda::clock::SystemClock;
 use serde_json::{Map, Value, json};
@@ -42,6 +42,7 @@ pub(super) fn wanted(thread: &ThreadKey, text: &str) -> anyhow::Result<Wanted> {
     let options = json!({"is_plan_mode": text == "plan", "subagent_enabled": text == "delegate"});
     let Value::Object(options) = options else { anyhow::bail!("options are an object") };
     Ok(Wanted {
+        operation: Operation::Run,
         thread: thread.clone(),
         must_exist: false,
         assistant: "lead_agent".to_owned(),

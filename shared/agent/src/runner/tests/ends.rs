@@ -10,7 +10,7 @@ use pudu_app::ports::{Blobs, Clock, ModelCall, StoreError};
 use pudu_app::runs::Wanted;
 use pudu_app::worker::Ran;
 use pudu_domain::chat::{Message, Speaker};
-use pudu_domain::run::{Outcome, Phase, Strategy};
+use pudu_domain::run::{Operation, Outcome, Phase, Strategy};
 use pudu_domain::task::State as TaskState;
 use pudu_domain::{Lease, Owner, RunKey, Scope};
 use pudu_testkit::fixture::{SERVER, SUBMIT_TOOL, thread};
@@ -43,6 +43,7 @@ fn begins(model: &ModelCall) -> Speech {
 
 fn wanted(strategy: Strategy, text: &str) -> Wanted {
     Wanted {
+        operation: Operation::Run,
         thread: thread("t"),
         must_exist: false,
         assistant: "lead_agent".into(),

@@ -12,7 +12,7 @@ use std::time::Duration;
 use pudu_app::ports::{Clock, ModelCall, ModelFault};
 use pudu_app::runs::{Action, AdmitError, Wanted};
 use pudu_domain::chat::{Message, Speaker};
-use pudu_domain::run::Strategy;
+use pudu_domain::run::{Operation, Strategy};
 use pudu_domain::{IdempotencyKey, Lane, RunKey, Scope};
 use pudu_testkit::fixture::thread;
 use pudu_testkit::gate::{Call, Fate};
@@ -121,6 +121,7 @@ async fn caller(world: Arc<Rough>, number: u64, random: SeededRandom) {
     let secrets = random.chance(50).then(|| ("KEY".to_owned(), SecretString::from("canary")));
     let strategies = [Strategy::Reject, Strategy::Enqueue, Strategy::Interrupt, Strategy::Rollback];
     let wanted = Wanted {
+        operation: Operation::Run,
         thread: thread("t"),
         must_exist: false,
         assistant: "lead_agent".to_owned(),
