@@ -109,14 +109,11 @@ fn news(state: &State, seen: &[Listed]) -> Vec<Write> {
     let changed = known.iter().filter_map(|known| {
         let task = &seen.iter().find(|listed| listed.task.key.id.as_str() == known.task_id)?.task;
         let (status, updated_at) = (task.status().as_str(), rfc3339(task.updated_at));
-        (known.status != status).then(|| BackgroundTask {
-            status: status.to_owned(),
-            updated_at,
-            ..known.clone()
+        (known.status != status).then(|| {
+            Write::BackgroundTask(BackgroundTask { status: status.to_owned(), updated_at, ..known.clone() })
         })
     });
-    let changed: Vec<BackgroundTask> = changed.collect();
-    if changed.is_empty() { Vec::new() } else { vec![Write::BackgroundTasks(changed)] }
+    changed.collect()
 }
 
 fn unread(error: &StoreError) -> String {

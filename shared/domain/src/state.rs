@@ -17,6 +17,8 @@ mod tests;
 
 /// Most delegations that are kept; the newest.
 pub const DELEGATIONS: usize = 50;
+/// Most durable tasks that a conversation knows of by what its tools told; the newest. The table has all of them.
+pub const BACKGROUND_TASKS: usize = 100;
 /// Most skills that are kept as context; the last used.
 pub const SKILLS: usize = 8;
 /// Characters of a skill's description that are kept.
@@ -201,8 +203,10 @@ pub enum Write {
     Skills(Vec<SkillUse>),
     /// The summary; none clears it.
     Summary(Option<String>),
-    /// The tasks that the conversation knows of.
+    /// The tasks that the conversation knows of, all of them.
     BackgroundTasks(Vec<BackgroundTask>),
+    /// One of them: it replaces the one of the same id. Calls that run side by side do not know of each other's.
+    BackgroundTask(BackgroundTask),
     /// What a middleware counts; null forgets it.
     Counters {
         /// Whose.
@@ -259,6 +263,7 @@ impl State {
             Write::Skills(skills) => self.use_skills(skills),
             Write::Summary(summary) => self.summary_text = summary,
             Write::BackgroundTasks(tasks) => self.background_tasks = Some(tasks),
+            Write::BackgroundTask(task) => self.know(task),
             Write::Counters { name, value: Value::Null } => drop(self.counters.remove(&name)),
             Write::Counters { name, value } => drop(self.counters.insert(name, value)),
         }
@@ -352,6 +357,16 @@ impl State {
         }
         let surplus = self.delegations.len().saturating_sub(DELEGATIONS);
         self.delegations.drain(..surplus);
+    }
+
+    fn know(&mut self, task: BackgroundTask) {
+        let tasks = self.background_tasks.get_or_insert_default();
+        match tasks.iter_mut().find(|old| old.task_id == task.task_id) {
+            Some(old) => *old = task,
+            None => tasks.push(task),
+        }
+        let surplus = tasks.len().saturating_sub(BACKGROUND_TASKS);
+        tasks.drain(..surplus);
     }
 
     fn use_skills(&mut self, skills: Vec<SkillUse>) {

@@ -199,8 +199,8 @@ async fn what_the_conversation_knows_of_a_task_is_kept_up() {
     let state = |status: &str| State { background_tasks: Some(vec![known(status)]), ..State::default() };
     assert_eq!(news(&state("completed"), &listed), []);
     let writes = news(&state("working"), &listed);
-    let [Write::BackgroundTasks(tasks)] = writes.as_slice() else { panic!("{writes:?}") };
-    assert_eq!(tasks[0].status, "completed");
+    let [Write::BackgroundTask(task)] = writes.as_slice() else { panic!("{writes:?}") };
+    assert_eq!(task.status, "completed");
     assert_eq!(news(&State::default(), &listed), []);
 }
 

@@ -210,7 +210,7 @@ fn submitted(call: &ToolCall, task: &Submitted) -> Brought {
         status: (*status).to_owned(),
         updated_at: rfc3339(task.updated_at),
     };
-    Brought { writes: vec![Write::BackgroundTasks(vec![entry])], ..Brought::only(message) }
+    Brought { writes: vec![Write::BackgroundTask(entry)], ..Brought::only(message) }
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use std::time::Duration;
 use pudu_app::catalog::Role;
 use pudu_app::ports::ToolDefinition;
 use pudu_domain::chat::{Message, ToolCall};
-use pudu_domain::state::{BackgroundTask, State, Write};
+use pudu_domain::state::State;
 use pudu_domain::{Run, RunSpec};
 use tokio::task::{AbortHandle, JoinSet};
 
@@ -168,10 +168,6 @@ impl Session {
         let (spec, options, run) = (Arc::clone(&self.spec), Arc::clone(&self.options), self.run.clone());
         let mut turn = Turn::new(&run, &spec, &options, self.state.clone(), self.now());
         for write in writes {
-            let write = match write {
-                Write::BackgroundTasks(tasks) => Write::BackgroundTasks(with(turn.state(), tasks)),
-                other => other,
-            };
             turn.write(write);
         }
         for notice in notices {
@@ -216,16 +212,4 @@ impl Round {
         };
         tool.call(bench, call).await
     }
-}
-
-/// The tasks that the conversation knows of, with these: calls that run side by side do not know of each other's.
-fn with(state: &State, tasks: Vec<BackgroundTask>) -> Vec<BackgroundTask> {
-    let mut all = state.background_tasks.clone().unwrap_or_default();
-    for task in tasks {
-        match all.iter_mut().find(|old| old.task_id == task.task_id) {
-            Some(old) => *old = task,
-            None => all.push(task),
-        }
-    }
-    all
 }

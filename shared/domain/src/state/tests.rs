@@ -163,6 +163,24 @@ fn vector_47b_an_item_of_another_status_is_none() {
 }
 
 #[test]
+fn tasks_are_known_by_id_and_calls_side_by_side_do_not_overwrite_each_others() {
+    let task = |id: &str, status: &str| BackgroundTask {
+        task_id: id.into(),
+        task_name: "n".into(),
+        status: status.into(),
+        updated_at: "now".into(),
+    };
+    let one = |id: &str, status: &str| Write::BackgroundTask(task(id, status));
+    let mut state = state([one("a", "working"), one("b", "working"), one("a", "completed")]);
+    assert_eq!(state.background_tasks, Some(vec![task("a", "completed"), task("b", "working")]));
+    state.apply(Write::BackgroundTasks(vec![task("c", "working")])).unwrap();
+    assert_eq!(state.background_tasks, Some(vec![task("c", "working")]), "the whole list replaces it");
+    state.apply_all((0..BACKGROUND_TASKS).map(|n| one(&n.to_string(), "working"))).unwrap();
+    let tasks = state.background_tasks.unwrap();
+    assert_eq!((tasks.len(), tasks[0].task_id.as_str()), (BACKGROUND_TASKS, "0"));
+}
+
+#[test]
 fn counters_are_kept_and_forgotten() {
     let counters = |value| Write::Counters { name: "loop".to_owned(), value };
     let mut state = state([counters(json!({"seen": 3}))]);
