@@ -9,10 +9,9 @@ use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use pudu_app::runs::modes::Modes;
-use pudu_app::runs::{Action, Admitted, Runs};
+use pudu_app::runs::{Action, Admitted, Runs, configured};
 use pudu_domain::{IdempotencyKey, Principal, Run, ThreadId, ThreadKey};
 use serde::Deserialize;
-use serde_json::Value;
 use utoipa::IntoParams;
 
 use crate::answer::RunRow;
@@ -94,8 +93,7 @@ async fn begin(
     request: RunRequest,
 ) -> Result<Begun, Failure> {
     let Asked { wanted, modes, leaves } = request.asked(who, thread, key)?;
-    let model = wanted.options.get("model_name").or_else(|| wanted.options.get("model"));
-    if let Some(model) = model.and_then(Value::as_str) {
+    if let Some(model) = configured::model(&wanted.options) {
         gateway.configs.roster().await?.check(Some(model))?;
     }
     let admitted = runs.admit(wanted).await?;

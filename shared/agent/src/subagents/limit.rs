@@ -53,8 +53,7 @@ impl Middleware for SubagentLimit {
 
 /// Most subagents of the run: what its caller said, else the operator.
 pub(super) fn total(turn: &Turn<'_>) -> u32 {
-    let said = turn.spec.options.get("max_total_subagents").is_some_and(Value::is_i64);
-    if said { turn.options.total_subagents } else { turn.options.house.types.max_total }
+    turn.options.total_subagents.unwrap_or(turn.options.house.types.max_total)
 }
 
 /// Keeps the first `allowed` delegations, also among a provider's own blocks.

@@ -9,9 +9,9 @@ use serde_json::{Map, Value};
 /// The assistant that is no custom agent.
 pub const LEAD: &str = "lead_agent";
 /// Super-steps of a run, unless it is said otherwise.
-const RECURSION_LIMIT: u64 = 100;
+const RECURSION_LIMIT: u32 = 100;
 /// Most that may be asked for.
-const MAX_RECURSION_LIMIT: u64 = 1000;
+const MAX_RECURSION_LIMIT: u32 = 1000;
 /// What only this house says of a run; what begins with the last is more of it.
 const OURS: [&str; 6] =
     ["is_internal", "authz_attributes", "channel_user_id", "non_interactive", "user_id", "run_id"];
@@ -35,7 +35,7 @@ pub struct Configured {
     /// `configurable`.
     pub configurable: Map<String, Value>,
     /// Most super-steps.
-    pub recursion_limit: u64,
+    pub recursion_limit: u32,
     /// What of them is secret: it is in neither.
     pub secrets: BTreeMap<String, SecretString>,
 }
@@ -144,9 +144,17 @@ pub fn agent(assistant: &str) -> Result<Option<String>, Unfit> {
 }
 
 /// Most super-steps: a whole number above zero counts, up to the most; anything else is the usual.
-pub fn recursion_limit(value: Option<&Value>) -> u64 {
+pub fn recursion_limit(value: Option<&Value>) -> u32 {
     let asked = value.and_then(Value::as_u64).filter(|limit| *limit > 0);
-    asked.unwrap_or(RECURSION_LIMIT).min(MAX_RECURSION_LIMIT)
+    asked.map_or(RECURSION_LIMIT, |asked| {
+        u32::try_from(asked).unwrap_or(MAX_RECURSION_LIMIT).min(MAX_RECURSION_LIMIT)
+    })
+}
+
+/// The model that options name, under either of its names; none is the first one.
+pub fn model(options: &Map<String, Value>) -> Option<&str> {
+    let named = |name| options.get(name).and_then(Value::as_str);
+    named("model_name").or_else(|| named("model"))
 }
 
 fn object(value: Option<&Value>, what: &'static str) -> Result<Option<Map<String, Value>>, Unfit> {
