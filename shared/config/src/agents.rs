@@ -1,15 +1,24 @@
-//! What agents do beside answering: the blocks `subagents`, `summarization` and `title` at the top of the config (agent
-//! reference 3.2, 7.1, 7.5; there they are in `config.yaml`). Keys that are not known are kept and not read.
+//! What agents do beside answering, and where they are held: the blocks `subagents`, `summarization`, `title`, `loop_detection`,
+//! `token_budget` and `tool_output` at the top of the config (agent reference 3.2, 7.1, 7.5, 1.6, 1.4; there they are in
+//! `config.yaml`). Keys that are not known are kept and not read.
 
+mod loop_detection;
 mod subagents;
 mod summarization;
 #[cfg(test)]
 mod tests;
+mod token_budget;
+mod tool_output;
+
+use std::collections::BTreeMap;
 
 use crate::reader::Reader;
 
+pub use loop_detection::{Limits, LoopDetection};
 pub use subagents::{BUILT_IN, CustomAgent, Override, Subagents};
 pub use summarization::{Keep, Summarization, Trigger};
+pub use token_budget::TokenBudget;
+pub use tool_output::{Ends, ToolOutput};
 
 /// The blocks, read.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -20,6 +29,12 @@ pub struct Agents {
     pub summarization: Summarization,
     /// How a conversation gets its title.
     pub title: Title,
+    /// When a run that makes the same calls again and again is stopped.
+    pub loop_detection: LoopDetection,
+    /// Most tokens of a run.
+    pub token_budget: TokenBudget,
+    /// How long a tool's result may be.
+    pub tool_output: ToolOutput,
 }
 
 /// How a conversation gets its title.
@@ -45,6 +60,9 @@ impl Agents {
             subagents: Subagents::read(top),
             summarization: Summarization::read(top),
             title: Title::read(top),
+            loop_detection: LoopDetection::read(top),
+            token_budget: TokenBudget::read(top),
+            tool_output: ToolOutput::read(top),
         }
     }
 }
@@ -80,4 +98,27 @@ fn bounded<T: TryFrom<i64>>(block: &mut Reader<'_>, key: &str, (least, most): (i
         block.warn(key, &format!("is outside {least}..{most} and is clamped to it"));
     }
     T::try_from(clamped).ok()
+}
+
+/// The entries of a map of objects.
+fn each<T>(block: &mut Reader<'_>, key: &str, read: impl Fn(&mut Reader<'_>) -> T) -> BTreeMap<String, T> {
+    let Some(inner) = block.object(key) else { return BTreeMap::new() };
+    let Reader { map, path, found } = inner;
+    let mut entries = BTreeMap::new();
+    for (name, value) in map {
+        if let Some(mut entry) = Reader::new(value, path.key(name), found) {
+            entries.insert(name.clone(), read(&mut entry));
+        }
+    }
+    entries
+}
+
+/// A part of something, 0 to 1; absent and null mean none.
+fn part(block: &mut Reader<'_>, key: &str) -> Option<f64> {
+    let value = block.map.get(key).filter(|value| !value.is_null())?;
+    let part = value.as_f64().filter(|part| (0.0..=1.0).contains(part));
+    if part.is_none() {
+        block.rule(key, "must be a number from 0 to 1");
+    }
+    part
 }

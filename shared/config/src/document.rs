@@ -120,7 +120,8 @@ impl Document {
         self.tool_search
     }
 
-    /// What agents do beside answering (`subagents`, `summarization`, `title`; agent reference 3.2, 7.1, 7.5).
+    /// What agents do beside answering (`subagents`, `summarization`, `title`, `loop_detection`, …; agent
+    /// reference 3.2, 7, 1.4).
     pub fn agents(&self) -> &Agents {
         &self.agents
     }

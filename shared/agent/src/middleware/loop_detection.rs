@@ -8,6 +8,7 @@ mod tests;
 use std::collections::BTreeMap;
 
 use async_trait::async_trait;
+use pudu_config::LoopDetection as Limits;
 use pudu_domain::chat::{Message, Speaker};
 use pudu_domain::run::StopReason;
 use serde::{Deserialize, Serialize};
@@ -18,19 +19,10 @@ use crate::turn::Turn;
 const NAME: &str = "loop_detection";
 /// The name of the message that warns.
 const WARNING: &str = "loop_warning";
-/// Turns that are looked back at.
-const WINDOW: usize = 20;
-/// Turns of one kind after which the model is warned, and after which it is stopped.
-const REPEATED: (usize, usize) = (3, 5);
-/// Calls of one tool in a run after which the model is warned, and after which it is stopped.
-const FREQUENT: (u32, u32) = (30, 50);
 
-/// The middleware.
-#[derive(Debug, Clone, Default)]
-pub struct LoopDetection {
-    /// Other numbers for tools that are meant to be called often: warned from the first, stopped from the second.
-    pub frequent: BTreeMap<String, (u32, u32)>,
-}
+/// The middleware. Its numbers are the operator's (`loop_detection` in the config).
+#[derive(Debug, Clone, Copy, Default)]
+pub struct LoopDetection;
 
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
@@ -51,19 +43,20 @@ enum Finding {
     Stop(String),
 }
 
-impl LoopDetection {
+impl Counters {
     /// Counts the turn; the gravest finding comes first.
-    fn count(&self, counters: &mut Counters, answer: &Message) -> Option<Finding> {
+    fn count(&mut self, limits: &Limits, answer: &Message) -> Option<Finding> {
+        let counters = self;
         let turn = key::of_turn(&answer.tool_calls);
         counters.turns.push(turn.clone());
-        let surplus = counters.turns.len().saturating_sub(WINDOW);
+        let surplus = counters.turns.len().saturating_sub(limits.window);
         counters.turns.drain(..surplus);
         let same = counters.turns.iter().filter(|other| **other == turn).count();
         let mut findings = Vec::new();
-        if same >= REPEATED.1 {
+        if same >= size(limits.repeated.stop) {
             return Some(Finding::Stop(format!("the same calls were made {same} times")));
         }
-        if same >= REPEATED.0 {
+        if same >= size(limits.repeated.warn) {
             let text = format!(
                 "[LOOP DETECTED] You have made the same calls {same} times. They will bring nothing new: do something else, or \
                  answer with what you have."
@@ -73,11 +66,11 @@ impl LoopDetection {
         for call in &answer.tool_calls {
             let made = counters.calls.entry(call.name.clone()).or_default();
             *made = made.saturating_add(1);
-            let (warn, stop) = self.frequent.get(&call.name).copied().unwrap_or(FREQUENT);
-            if *made >= stop {
+            let most = limits.by_tool.get(&call.name).unwrap_or(&limits.frequent);
+            if *made >= most.stop {
                 return Some(Finding::Stop(format!("'{}' was called {made} times", call.name)));
             }
-            if *made >= warn {
+            if *made >= most.warn {
                 let text = format!(
                     "[LOOP DETECTED] You have called '{}' {made} times in this run. Come to an end: answer with what you have.",
                     call.name
@@ -104,12 +97,17 @@ impl Middleware for LoopDetection {
     }
 
     fn shape(&self, turn: &Turn<'_>, request: &mut Request) {
-        if let Some(text) = turn.counters::<Counters>(NAME).due {
+        let due = turn.counters::<Counters>(NAME).due;
+        if let Some(text) = due.filter(|_| turn.options.house.agents.loop_detection.enabled) {
             request.messages.push(Message::new(Speaker::Human, WARNING, text).named(WARNING).hidden());
         }
     }
 
     fn after_model(&self, turn: &mut Turn<'_>, answer: &mut Message) -> Flow {
+        let limits = &turn.options.house.agents.loop_detection;
+        if !limits.enabled {
+            return Flow::Go;
+        }
         let mut counters: Counters = turn.counters(NAME);
         let told = counters.due.take().is_some();
         if answer.tool_calls.is_empty() {
@@ -118,7 +116,7 @@ impl Middleware for LoopDetection {
             }
             return Flow::Go;
         }
-        match self.count(&mut counters, answer) {
+        match counters.count(limits, answer) {
             Some(Finding::Stop(why)) => {
                 without_calls(answer);
                 append(
@@ -136,4 +134,8 @@ impl Middleware for LoopDetection {
         turn.count(NAME, &counters);
         Flow::Go
     }
+}
+
+fn size(number: u32) -> usize {
+    usize::try_from(number).unwrap_or(usize::MAX)
 }

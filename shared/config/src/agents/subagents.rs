@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use super::{bounded, name};
+use super::{bounded, each, name};
 use crate::reader::Reader;
 
 /// Types that there always are; no type of one's own has their names.
@@ -130,19 +130,6 @@ fn custom(block: &mut Reader<'_>) -> BTreeMap<String, CustomAgent> {
         }
     }
     custom
-}
-
-/// The entries of a map of objects.
-fn each<T>(block: &mut Reader<'_>, key: &str, read: fn(&mut Reader<'_>) -> T) -> BTreeMap<String, T> {
-    let Some(inner) = block.object(key) else { return BTreeMap::new() };
-    let Reader { map, path, found } = inner;
-    let mut entries = BTreeMap::new();
-    for (name, value) in map {
-        if let Some(mut entry) = Reader::new(value, path.key(name), found) {
-            entries.insert(name.clone(), read(&mut entry));
-        }
-    }
-    entries
 }
 
 fn timeout(block: &mut Reader<'_>) -> Option<Duration> {

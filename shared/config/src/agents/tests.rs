@@ -88,3 +88,48 @@ fn no_type_of_ones_own_has_the_name_of_a_built_in_one() {
         document.warnings()
     );
 }
+
+#[test]
+fn limits_are_read_by_the_names_of_the_reference_and_the_rest_has_its_default() {
+    let agents = read(json!({
+        "loop_detection": {"window_size": 8, "warn_threshold": 2, "hard_limit": 4, "tool_freq_hard_limit": 60,
+            "tool_freq_overrides": {"bash": {"warn": 150, "hard_limit": 300}, "ls": {"hard_limit": 40}}, "max_tracked_threads": 7},
+        "token_budget": {"enabled": true, "max_tokens": 5000, "warn_threshold": 0.5},
+        "tool_output": {"externalize_min_chars": 4000, "preview_head_chars": 100, "exempt_tools": ["cat"]},
+    }));
+    let (loops, limits) = (agents.loop_detection, |warn, stop| Limits { warn, stop });
+    assert_eq!((loops.enabled, loops.window, loops.repeated), (true, 8, limits(2, 4)));
+    assert_eq!(loops.frequent, limits(30, 60));
+    assert_eq!(
+        loops.by_tool,
+        [("bash".to_owned(), limits(150, 300)), ("ls".to_owned(), limits(30, 40))].into()
+    );
+    let budget = agents.token_budget;
+    assert_eq!((budget.enabled, budget.warns_at(), budget.stops_at()), (true, 2500, 5000));
+    let output = agents.tool_output;
+    assert_eq!((output.keep_from, output.preview), (4000, Ends { head: 100, tail: 1000 }));
+    assert_eq!((output.most, output.exempt), (30_000, vec!["cat".to_owned()]));
+}
+
+#[test]
+fn limits_that_contradict_each_other_are_told_with_their_places() {
+    let raw = json!({
+        "loop_detection": {"warn_threshold": 6, "tool_freq_overrides": {"bash": {"warn": 60}}},
+        "token_budget": {"warn_threshold": 0.9, "hard_stop_threshold": 0.5, "max_tokens": "many"},
+        "tool_output": {"externalize_min_chars": 2000, "fallback_max_chars": 9000},
+    });
+    let problems = Document::parse(raw).unwrap_err();
+    let places: Vec<String> = problems.iter().map(ToString::to_string).collect();
+    for place in [
+        "loop_detection.hard_limit",
+        "tool_freq_overrides.bash.hard_limit",
+        "hard_stop_threshold",
+        "token_budget.max_tokens",
+        "externalize_min_chars",
+        "fallback_max_chars",
+    ] {
+        assert!(places.iter().any(|told| told.contains(place)), "{place} is not in {places:#?}");
+    }
+    let narrow = Document::parse(json!({"loop_detection": {"window_size": 4}})).unwrap();
+    assert_eq!(narrow.warnings().len(), 1, "it would never stop a run");
+}

@@ -1,3 +1,5 @@
+use std::sync::Arc;
+
 use pudu_domain::chat::ToolCall;
 use pudu_domain::state::State;
 use serde_json::json;
@@ -11,14 +13,14 @@ fn bash(command: &str) -> ToolCall {
 
 /// What comes of each of these turns: warned at the next call, stopped.
 fn turns(calls: impl IntoIterator<Item = ToolCall>) -> Vec<(bool, bool)> {
-    let (world, detection) = (World::new(&json!({})), LoopDetection::default());
+    let world = World::new(&json!({}));
     let mut turn = world.turn(State::default());
     let mut seen = Vec::new();
     for made in calls {
         let mut answer = ai("a", "so far", [made]);
-        detection.after_model(&mut turn, &mut answer);
+        LoopDetection.after_model(&mut turn, &mut answer);
         let mut request = Request::default();
-        detection.shape(&turn, &mut request);
+        LoopDetection.shape(&turn, &mut request);
         let stopped = answer.tool_calls.is_empty();
         if stopped {
             assert_eq!(turn.stopped(), Some(StopReason::LoopCapped));
@@ -71,12 +73,25 @@ fn a_turn_is_its_calls_in_any_order_and_what_they_are_about() {
 
 #[test]
 fn tools_that_are_meant_to_be_called_often_have_numbers_of_their_own() {
-    let (world, detection) =
-        (World::new(&json!({})), LoopDetection { frequent: [("bash".into(), (1, 2))].into() });
+    let mut world = World::new(&json!({}));
+    let limits = &mut Arc::make_mut(&mut world.options.house).agents.loop_detection;
+    limits.by_tool = [("bash".into(), pudu_config::Limits { warn: 1, stop: 2 })].into();
     let mut turn = world.turn(State::default());
     for (number, left) in [(1, 1), (2, 0)] {
         let mut answer = ai("a", "", [bash(&number.to_string())]);
-        detection.after_model(&mut turn, &mut answer);
+        LoopDetection.after_model(&mut turn, &mut answer);
         assert_eq!(answer.tool_calls.len(), left);
+    }
+}
+
+#[test]
+fn an_operator_may_leave_loops_alone() {
+    let mut world = World::new(&json!({}));
+    Arc::make_mut(&mut world.options.house).agents.loop_detection.enabled = false;
+    let mut turn = world.turn(State::default());
+    for _ in 0..60 {
+        let mut answer = ai("a", "", [bash("ls")]);
+        LoopDetection.after_model(&mut turn, &mut answer);
+        assert_eq!(answer.tool_calls.len(), 1);
     }
 }
