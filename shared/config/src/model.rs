@@ -67,6 +67,8 @@ pub struct Model {
     pub supports_vision: bool,
     /// Whether it takes how hard it is to think.
     pub supports_reasoning_effort: bool,
+    /// Whether its provider is asked to keep what calls begin with, where one has to ask; none is as its dialect does.
+    pub prompt_caching: Option<bool>,
     /// What its tokens cost.
     pub pricing: Option<Pricing>,
     when_thinking: Map<String, Value>,
@@ -112,6 +114,7 @@ impl Model {
             supports_thinking: false,
             supports_vision: false,
             supports_reasoning_effort: false,
+            prompt_caching: None,
             pricing: None,
             when_thinking: Map::new(),
             when_not_thinking: None,

@@ -145,7 +145,7 @@ impl<E> Walk<'_, E> {
         self.elements(entries, |walk, entry| {
             walk.children(entry, |walk, key, value| match key {
                 "default_headers" => walk.everything(value),
-                "base_url" | "api_base" => walk.url(value),
+                "base_url" | "api_base" | "endpoint_url" | "azure_endpoint" => walk.url(value),
                 _ => walk.extra(key, value),
             })
         })

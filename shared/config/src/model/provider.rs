@@ -20,40 +20,56 @@ pub(super) struct Client {
     pub(super) base_url: Option<&'static str>,
     /// The path that its own client adds to an address without one.
     pub(super) path: Option<&'static str>,
+    /// Whether an entry has to say where it is: its key would go to somebody else.
+    pub(super) needs_address: bool,
 }
+
+/// The client of one's own resource there, whose entries say it in words of their own.
+const AZURE: &str = "AzureChatOpenAI";
 
 /// What a problem with `use` lists.
 pub(super) const KNOWN: &str = "langchain_openai:ChatOpenAI, langchain_anthropic:ChatAnthropic, \
      langchain_aws:ChatBedrockConverse, langchain_deepseek:ChatDeepSeek, langchain_ollama:ChatOllama, \
      langchain_google_genai:ChatGoogleGenerativeAI, the adapters of deerflow.models, or pudu:Scripted";
 
-/// Gemini and Ollama are spoken with through the chat completions that both offer: one dialect more would be one more to keep
-/// true, for models that lose nothing by it.
 const GEMINI: &str = "https://generativelanguage.googleapis.com/v1beta/openai";
 const OLLAMA: &str = "http://localhost:11434/v1";
 const DEEPSEEK: &str = "https://api.deepseek.com";
 
+/// Clients of chat completions elsewhere, and where. Gemini and Ollama are among them, because both offer that too: one dialect
+/// more would be one more to keep true, for models that lose nothing by it.
+const ELSEWHERE: &[(&str, &str)] = &[
+    ("langchain_deepseek", DEEPSEEK),
+    ("deerflow.models.patched_deepseek", DEEPSEEK),
+    ("langchain_google_genai", GEMINI),
+    ("langchain_ollama", OLLAMA),
+    ("langchain_openrouter", "https://openrouter.ai/api/v1"),
+    ("langchain_groq", "https://api.groq.com/openai/v1"),
+    ("langchain_mistralai", "https://api.mistral.ai/v1"),
+    ("langchain_xai", "https://api.x.ai/v1"),
+];
+/// Adapters of the reference that are `OpenAI`'s own client, to whatever address.
+const OWN: &[&str] = &["patched_openai"];
+
 /// Reads `module:Class`; none if nobody here speaks so.
 pub(super) fn client(text: &str) -> Option<Client> {
     let (module, class) = text.split_once(':').unwrap_or((text, ""));
-    let at = |provider, base_url| Some(Client { provider, base_url, path: None });
+    let of = |provider| Client { provider, base_url: None, path: None, needs_address: false };
+    if let Some((_, address)) = ELSEWHERE.iter().find(|(name, _)| *name == module) {
+        // The entries of Ollama name the host alone; chat completions are below this.
+        let path = (*address == OLLAMA).then_some("/v1");
+        return Some(Client { base_url: Some(address), path, ..of(Provider::OpenAi) });
+    }
     match module {
-        "langchain_openai" | "langchain_openrouter" => at(Provider::OpenAi, None),
-        "langchain_deepseek" => at(Provider::OpenAi, Some(DEEPSEEK)),
-        // Its entries name the host alone; chat completions are below this.
-        "langchain_ollama" => {
-            Some(Client { provider: Provider::OpenAi, base_url: Some(OLLAMA), path: Some("/v1") })
-        }
-        "langchain_google_genai" => at(Provider::OpenAi, Some(GEMINI)),
-        "langchain_anthropic" => at(Provider::Anthropic, None),
-        "langchain_aws" if class != "ChatBedrockAnthropic" => at(Provider::Bedrock, None),
-        "pudu" if class == "Scripted" => at(Provider::Scripted, None),
+        "langchain_openai" => Some(Client { needs_address: class == AZURE, ..of(Provider::OpenAi) }),
+        "langchain_anthropic" => Some(of(Provider::Anthropic)),
+        "langchain_aws" if class != "ChatBedrockAnthropic" => Some(of(Provider::Bedrock)),
+        "pudu" if class == "Scripted" => Some(of(Provider::Scripted)),
         _ => match module.strip_prefix("deerflow.models.")? {
-            "claude_provider" => at(Provider::Anthropic, None),
-            "patched_deepseek" => at(Provider::OpenAi, Some(DEEPSEEK)),
+            "claude_provider" => Some(of(Provider::Anthropic)),
             // Speaks the responses API only.
             "openai_codex_provider" => None,
-            _ => at(Provider::OpenAi, None),
+            name => Some(Client { needs_address: !OWN.contains(&name), ..of(Provider::OpenAi) }),
         },
     }
 }

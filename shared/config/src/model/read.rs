@@ -13,6 +13,8 @@ use crate::reader::Reader;
 use crate::sensitive::is_sensitive_key;
 use crate::setting::Setting;
 
+/// The header of `betas`.
+const BETA: &str = "anthropic-beta";
 /// Most characters of a model's name.
 const MAX_NAME: usize = 128;
 /// The fields that this house reads itself; every other one goes to the provider.
@@ -40,12 +42,13 @@ const DECLARED: &[&str] = &[
     "pricing",
     "default_headers",
     "max_concurrent_calls",
+    "enable_prompt_caching",
+    "stream_usage",
 ];
 /// Settings of the reference's client classes that say how they work, and nothing to a provider.
 const OF_THE_CLIENT: &[&str] = &[
     "streaming",
     "disable_streaming",
-    "stream_usage",
     "use_responses_api",
     "output_version",
     "verbose",
@@ -60,6 +63,23 @@ const OF_THE_CLIENT: &[&str] = &[
     "profile",
     "credentials_profile_name",
     "region_name",
+    "endpoint_url",
+    "azure_endpoint",
+    "azure_deployment",
+    "api_version",
+    "openai_api_version",
+    "betas",
+    "prompt_cache_size",
+    "auto_thinking_budget",
+];
+/// What one would miss if it were left out in silence, and what happens instead.
+const LEFT_OUT: &[(&str, &str)] = &[
+    ("use_responses_api", "is not supported; chat completions are used"),
+    ("output_version", "is not supported; what a model says is kept as text, or as blocks where it thinks"),
+    ("timeout", "is not read; say request_timeout"),
+    ("default_request_timeout", "is not read; say request_timeout"),
+    ("rate_limiter", "is not read; say max_concurrent_calls"),
+    ("credentials_profile_name", "is not read; calls are signed by the role of this process, or say api_key"),
 ];
 
 /// The models, in their order; the first one is the default.
@@ -98,12 +118,13 @@ fn read(entry: &mut Reader<'_>) -> Option<Model> {
     let base_url = base_url(entry);
     let when_thinking = when_thinking(entry);
     let when_not_thinking = object(entry, "when_thinking_disabled");
-    if entry.map.get("use_responses_api") == Some(&Value::Bool(true)) {
-        entry.warn("use_responses_api", "is not supported; chat completions are used");
-    }
-    let Client { provider, base_url: own, path } = client?;
+    left_out(entry);
+    let Client { provider, base_url: own, path, needs_address } = client?;
     let base_url = base_url.map(|url| completed(url, path));
-    let base_url = base_url.or_else(|| own.map(Setting::new));
+    let base_url = base_url.or_else(|| azure(entry)).or_else(|| own.map(Setting::new));
+    if needs_address && base_url.is_none() {
+        entry.warn("base_url", "is needed by this client; without it calls go to OpenAI");
+    }
     if provider == Provider::Bedrock && base_url.is_none() && region(entry).is_none() {
         entry.rule("region_name", "is needed for Amazon Bedrock, such as eu-central-1, or base_url");
     }
@@ -125,10 +146,11 @@ fn read(entry: &mut Reader<'_>) -> Option<Model> {
         supports_thinking: entry.bool("supports_thinking", false),
         supports_vision: entry.bool("supports_vision", false),
         supports_reasoning_effort: entry.bool("supports_reasoning_effort", false),
+        prompt_caching: entry.map.get("enable_prompt_caching").and_then(Value::as_bool),
         pricing: pricing(entry),
         when_thinking,
         when_not_thinking,
-        headers: headers(entry),
+        headers: headers(entry, provider),
         extra: extra(entry),
         name,
     })
@@ -143,10 +165,18 @@ fn client(entry: &mut Reader<'_>) -> Option<Client> {
     client
 }
 
-/// `api_base` is the same under an older name.
+fn left_out(entry: &mut Reader<'_>) {
+    for (key, instead) in LEFT_OUT {
+        if !matches!(entry.map.get(*key), None | Some(Value::Null | Value::Bool(false))) {
+            entry.warn(key, instead);
+        }
+    }
+}
+
+/// The others are the same: under an older name, and as clients of Amazon's call it.
 fn base_url(entry: &mut Reader<'_>) -> Option<Setting> {
-    let both = entry.setting("base_url").map(|url| ("base_url", url));
-    let (key, url) = both.or_else(|| entry.setting("api_base").map(|url| ("api_base", url)))?;
+    let mut named = ["base_url", "api_base", "endpoint_url"].into_iter();
+    let (key, url) = named.find_map(|key| Some((key, entry.setting(key)?)))?;
     if let Some(text) = url.expose_literal() {
         let fits =
             url::Url::parse(text).is_ok_and(|url| matches!(url.scheme(), "http" | "https") && url.has_host());
@@ -155,6 +185,13 @@ fn base_url(entry: &mut Reader<'_>) -> Option<Setting> {
         }
     }
     Some(url)
+}
+
+/// Where chat completions are at a resource on Azure.
+fn azure(entry: &Reader<'_>) -> Option<Setting> {
+    let endpoint = entry.map.get("azure_endpoint")?.as_str()?;
+    let is_url = url::Url::parse(endpoint).is_ok_and(|url| url.scheme() == "https" && url.has_host());
+    is_url.then(|| Setting::new(format!("{}/openai/v1", endpoint.trim_end_matches('/'))))
 }
 
 /// The address with that path, if it has none.
@@ -195,8 +232,8 @@ fn object(entry: &mut Reader<'_>, key: &str) -> Option<Map<String, Value>> {
     entry.object(key).map(|inner| inner.map.clone())
 }
 
-fn headers(entry: &mut Reader<'_>) -> Vec<(String, Setting)> {
-    let headers = if entry.map.get("default_headers").is_some_and(Value::is_null) {
+fn headers(entry: &mut Reader<'_>, provider: Provider) -> Vec<(String, Setting)> {
+    let mut headers = if entry.map.get("default_headers").is_some_and(Value::is_null) {
         Vec::new()
     } else {
         entry.settings("default_headers")
@@ -208,6 +245,12 @@ fn headers(entry: &mut Reader<'_>) -> Vec<(String, Setting)> {
         if value.expose_literal().is_some_and(|value| illegal_value(value).is_some()) {
             entry.rule("default_headers", "has a value that cannot be sent as a header");
         }
+    }
+    let betas = entry.map.get("betas").and_then(Value::as_array).filter(|_| provider == Provider::Anthropic);
+    let betas: Vec<&str> = betas.into_iter().flatten().filter_map(Value::as_str).collect();
+    let has_some = headers.iter().any(|(name, _)| name.eq_ignore_ascii_case(BETA));
+    if !betas.is_empty() && !has_some && betas.iter().all(|beta| illegal_value(beta).is_none()) {
+        headers.push((BETA.to_owned(), Setting::new(betas.join(","))));
     }
     headers
 }
@@ -284,6 +327,10 @@ fn extra(entry: &mut Reader<'_>) -> Map<String, Value> {
         } else {
             extra.insert(key.clone(), value.clone());
         }
+    }
+    // Usage is asked for unless it is said otherwise; whoever refuses the question gets none.
+    if entry.map.get("stream_usage") == Some(&Value::Bool(false)) {
+        extra.insert("stream_options".to_owned(), Value::Null);
     }
     extra
 }

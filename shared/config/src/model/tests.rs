@@ -56,6 +56,112 @@ fn both_names_of_the_address_are_the_same() {
     assert!(problem(json!({"base_url": "llm.example"})).contains("models[0].base_url: must be an http"));
 }
 
+/// The warnings about a single entry, as one text.
+fn warnings(more: Value) -> String {
+    let document = parse(&json!([entry(more)])).unwrap();
+    document.warnings().iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn every_key_of_the_table_is_taken() {
+    let whole = json!({
+        "display_name": "M", "description": "d", "api_key": "$KEY", "base_url": "https://llm.example/v1", "max_tokens": 5,
+        "temperature": 0.2, "request_timeout": 30, "max_retries": 1, "context_window": 1000, "supports_thinking": true,
+        "supports_vision": true, "supports_reasoning_effort": true, "stream_chunk_timeout": 7, "use_responses_api": false,
+        "when_thinking_enabled": {"thinking": {"type": "enabled"}}, "when_thinking_disabled": {"thinking": {"type": "off"}},
+        "pricing": {"currency": "EUR", "input_per_million": 1, "output_per_million": 2, "input_cache_hit_per_million": 0.5},
+        "output_version": null, "default_headers": {"x-a": "b"}, "max_concurrent_calls": 3, "enable_prompt_caching": true,
+    });
+    assert_eq!(warnings(whole.clone()), "");
+    let model = one(whole.clone());
+    assert_eq!((model.display_name.as_str(), model.description.as_deref()), ("M", Some("d")));
+    assert_eq!((model.max_tokens, model.temperature, model.max_retries), (Some(5), Some(0.2), 1));
+    assert_eq!((model.request_timeout.as_secs(), model.chunk_timeout.as_secs()), (30, 7));
+    assert_eq!(
+        (model.context_window, model.at_once, model.prompt_caching),
+        (Some(1000), Some(3), Some(true))
+    );
+    assert!(model.supports_thinking && model.supports_vision && model.supports_reasoning_effort);
+    let price = model.pricing.unwrap();
+    assert_eq!((price.currency.as_str(), price.input_cache_hit_per_million), ("EUR", Some(0.5)));
+    assert_eq!(
+        extras(whole.clone(), true),
+        json!({"thinking": {"type": "enabled"}}),
+        "and nothing else is passed on"
+    );
+    assert_eq!(extras(whole, false), json!({"thinking": {"type": "off"}}));
+}
+
+#[test]
+fn what_is_not_done_is_said() {
+    for (key, value) in [
+        ("use_responses_api", json!(true)),
+        ("output_version", json!("responses/v1")),
+        ("timeout", json!(5)),
+        ("default_request_timeout", json!(5)),
+        ("rate_limiter", json!({})),
+        ("credentials_profile_name", json!("me")),
+    ] {
+        assert!(warnings(json!({key: value})).starts_with(&format!("models[0].{key}: ")), "{key}");
+        assert_eq!(extras(json!({key: value}), true), json!({}), "{key}");
+        assert_eq!(warnings(json!({key: null})), "");
+    }
+    assert_eq!(extras(json!({"stream_usage": false}), true), json!({"stream_options": null}));
+    assert_eq!(extras(json!({"stream_usage": true}), true), json!({}));
+}
+
+#[test]
+fn a_key_does_not_go_to_somebody_else() {
+    let url = |more: Value| one(more).base_url.and_then(|url| url.expose_literal().map(str::to_owned));
+    for (class, address) in [
+        ("langchain_openrouter:ChatOpenRouter", "https://openrouter.ai/api/v1"),
+        ("langchain_groq:ChatGroq", "https://api.groq.com/openai/v1"),
+        ("langchain_mistralai:ChatMistralAI", "https://api.mistral.ai/v1"),
+        ("langchain_xai:ChatXAI", "https://api.x.ai/v1"),
+        (
+            "langchain_google_genai:ChatGoogleGenerativeAI",
+            "https://generativelanguage.googleapis.com/v1beta/openai",
+        ),
+    ] {
+        assert_eq!(url(json!({ "use": class })).as_deref(), Some(address));
+        assert_eq!(warnings(json!({ "use": class })), "");
+    }
+    for name in [
+        "vllm_provider:VllmChatModel",
+        "mindie_provider:X",
+        "patched_minimax:X",
+        "patched_mimo:X",
+        "patched_stepfun:X",
+    ] {
+        let entry = json!({"use": format!("deerflow.models.{name}")});
+        assert!(warnings(entry.clone()).contains("models[0].base_url: is needed by this client"), "{name}");
+        let mut there = entry;
+        there["base_url"] = "http://gpu:8000/v1".into();
+        assert_eq!(warnings(there), "");
+    }
+    assert_eq!(warnings(json!({"use": "deerflow.models.patched_openai:PatchedChatOpenAI"})), "");
+    let azure = json!({"use": "langchain_openai:AzureChatOpenAI", "azure_endpoint": "https://mine.openai.azure.com/", "api_version": "x"});
+    assert_eq!(url(azure.clone()).as_deref(), Some("https://mine.openai.azure.com/openai/v1"));
+    assert_eq!((warnings(azure.clone()), extras(azure, true)), (String::new(), json!({})));
+    let nowhere = json!({"use": "langchain_openai:AzureChatOpenAI"});
+    assert!(warnings(nowhere).contains("is needed by this client"));
+    let private = json!({"use": "langchain_aws:ChatBedrockConverse", "endpoint_url": "https://vpce.example"});
+    assert_eq!(url(private).as_deref(), Some("https://vpce.example"));
+}
+
+#[test]
+fn betas_are_a_header_of_anthropic_s() {
+    let betas =
+        json!({"use": "langchain_anthropic:ChatAnthropic", "betas": ["a-1", "b-2"], "prompt_cache_size": 3});
+    let sent = |entry: Value| one(entry).resolve(&Vars).unwrap().headers;
+    let headers = sent(betas.clone());
+    assert_eq!((headers[0].0.as_str(), headers[0].1.expose_secret()), ("anthropic-beta", "a-1,b-2"));
+    assert_eq!(extras(betas.clone(), true), json!({}));
+    let mut both = betas;
+    both["default_headers"] = json!({"Anthropic-Beta": "mine"});
+    assert_eq!(sent(both).len(), 1, "what is said as a header holds");
+}
+
 #[test]
 fn the_class_says_how_it_is_spoken_with() {
     for (class, provider, url) in [
