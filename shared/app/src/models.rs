@@ -136,6 +136,7 @@ impl Roster {
             chunk_timeout: model.chunk_timeout,
             retries: model.max_retries,
             at_once: model.at_once,
+            caches: model.prompt_caching,
             extra: model.request_extras(thinks, self.secrets.as_ref())?,
             ..ModelEntry::new(&*model.name, &*model.model, dialect(model.provider))
         })

@@ -55,6 +55,9 @@ pub struct ToolCall {
     /// Always `tool_call`.
     #[serde(rename = "type", default = "tool_call")]
     pub kind: String,
+    /// What the provider wants to see again with the call, such as the signature of a thought.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub extra_content: Option<Value>,
 }
 
 /// A call whose arguments are no JSON object.
@@ -180,7 +183,7 @@ impl std::ops::AddAssign for Usage {
 impl ToolCall {
     /// A call.
     pub fn new(id: impl Into<String>, name: impl Into<String>, args: Map<String, Value>) -> Self {
-        Self { name: name.into(), args, id: id.into(), kind: tool_call() }
+        Self { name: name.into(), args, id: id.into(), kind: tool_call(), extra_content: None }
     }
 }
 

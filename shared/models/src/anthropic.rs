@@ -1,13 +1,15 @@
 //! Anthropic's messages.
 
 mod answer;
+mod cache;
 
 use ::http::HeaderValue;
+use ::http::header::AUTHORIZATION;
 use pudu_app::ports::{Dialect, ModelCall};
 use secrecy::ExposeSecret;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
-use crate::dialect::{Part, Request, Trouble, id_within, pour, set, turns, under};
+use crate::dialect::{Part, Request, Said, Trouble, id_within, pour, set, turns, under};
 use crate::openai::{headers, secret};
 use crate::repair;
 
@@ -19,8 +21,13 @@ const ADDRESS: &str = "https://api.anthropic.com";
 const VERSION: HeaderValue = HeaderValue::from_static("2023-06-01");
 /// Of a token that somebody logged in for, instead of a key.
 const TOKEN_PREFIX: &str = "sk-ant-oat";
+/// Without this one such a token is not taken.
+const TOKENS: &str = "oauth-2025-04-20";
+const BETA: &str = "anthropic-beta";
 /// The interface wants a limit; every model takes this one.
-const MAX_TOKENS: u32 = 4096;
+const MAX_TOKENS: u64 = 4096;
+/// Fewest tokens for thoughts that are taken.
+const LEAST_BUDGET: u64 = 1024;
 /// Longest id of a call.
 const MAX_ID: usize = 64;
 
@@ -31,45 +38,70 @@ pub(crate) fn request(call: &ModelCall) -> Result<Request, Trouble> {
     let has_version = base.split('?').next().unwrap_or_default().trim_end_matches('/').ends_with("/v1");
     let url = under(base, if has_version { "messages" } else { "v1/messages" })?;
     let said = turns(&call.messages, (PROVIDER, &entry.model));
-    let mut body = json!({ "model": entry.model, "max_tokens": entry.max_tokens.unwrap_or(MAX_TOKENS) });
+    let thinking = entry.extra.get("thinking");
+    let budget = thinking.and_then(|thinking| thinking.get("budget_tokens")).and_then(Value::as_u64);
+    // What is thought counts too.
+    let most = entry.max_tokens.map_or_else(|| MAX_TOKENS + budget.unwrap_or_default(), u64::from);
+    let mut body = json!({ "model": entry.model, "max_tokens": most });
     if !said.system.is_empty() {
-        set(&mut body, "system", said.system.into());
+        set(&mut body, "system", json!([{"type": "text", "text": said.system}]));
     }
     let messages = said.turns.iter().map(|turn| {
         let role = if turn.is_models { "assistant" } else { "user" };
         json!({"role": role, "content": turn.parts.iter().map(block).collect::<Value>()})
     });
     set(&mut body, "messages", messages.collect());
-    if !call.tools.is_empty() {
-        let tools = call.tools.iter().map(|tool| {
-            let schema = repair::schema(Dialect::Anthropic, &tool.schema);
-            json!({"name": tool.name, "description": tool.description, "input_schema": schema})
-        });
-        set(&mut body, "tools", tools.collect());
-    }
+    tools(&mut body, call, &said);
     set(&mut body, "stream", true.into());
-    let thinks = matches!(
-        entry.extra.get("thinking").and_then(|thinking| thinking.get("type")).and_then(Value::as_str),
-        Some("enabled" | "adaptive")
-    );
+    let kind = thinking.and_then(|thinking| thinking.get("type")).and_then(Value::as_str);
     // A model that thinks takes no other temperature than its own.
-    if let Some(temperature) = entry.temperature.filter(|_| !thinks) {
+    if let Some(temperature) = entry.temperature.filter(|_| !matches!(kind, Some("enabled" | "adaptive"))) {
         set(&mut body, "temperature", temperature.into());
     }
     if let Some(effort) = &call.reasoning_effort {
         set(&mut body, "output_config", json!({ "effort": effort }));
     }
+    // Only the agent's own calls come again with the same beginning; what is written into the cache costs more.
+    if entry.caches.unwrap_or(!call.tools.is_empty()) && !entry.extra.contains_key("cache_control") {
+        cache::mark(&mut body);
+    }
     pour(&mut body, &entry.extra);
+    if kind == Some("enabled") && budget.is_none() {
+        let budget = (most * 4 / 5).max(LEAST_BUDGET);
+        pour(&mut body, &Map::from_iter([("thinking".to_owned(), json!({ "budget_tokens": budget }))]));
+    }
     let mut headers = headers(entry)?;
     headers.entry("anthropic-version").or_insert(VERSION);
     if let Some(key) = entry.api_key.as_ref().map(ExposeSecret::expose_secret) {
         if key.starts_with(TOKEN_PREFIX) {
-            headers.insert(::http::header::AUTHORIZATION, secret(&format!("Bearer {key}"))?);
+            headers.insert(AUTHORIZATION, secret(&format!("Bearer {key}"))?);
+            let others = headers.get(BETA).and_then(|betas| betas.to_str().ok());
+            let betas = others.map_or_else(|| TOKENS.to_owned(), |others| format!("{others},{TOKENS}"));
+            headers.insert(BETA, secret(&betas)?);
         } else {
             headers.insert("x-api-key", secret(key)?);
         }
     }
     Ok(Request { url, headers, body: body.to_string().into_bytes() })
+}
+
+/// The tools of a call. A conversation with calls and without tools is refused: those that are called in it are named, and may
+/// not be called again.
+fn tools(body: &mut Value, call: &ModelCall, said: &Said<'_>) {
+    let called = if call.tools.is_empty() { said.called() } else { Vec::new() };
+    let offered = call.tools.iter().map(|tool| {
+        let schema = repair::schema(Dialect::Anthropic, &tool.schema);
+        json!({"name": tool.name, "description": tool.description, "input_schema": schema})
+    });
+    let named =
+        called.iter().map(|name| json!({"name": name, "input_schema": {"type": "object", "properties": {}}}));
+    let tools: Vec<Value> = offered.chain(named).collect();
+    if !tools.is_empty() {
+        set(body, "tools", tools.into());
+    }
+    if !called.is_empty() {
+        set(body, "tool_choice", json!({"type": "none"}));
+    }
 }
 
 fn block(part: &Part<'_>) -> Value {

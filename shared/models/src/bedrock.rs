@@ -4,6 +4,7 @@
 //! and retry. The SDK's own crates read the stream's frames and sign.
 
 mod answer;
+mod fields;
 mod frames;
 mod sign;
 
@@ -12,9 +13,10 @@ use ::http::header::{ACCEPT, AUTHORIZATION};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use pudu_app::ports::{Dialect, ModelCall};
 use secrecy::ExposeSecret;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
-use crate::dialect::{Part, Picture, Request, Trouble, id_within, set, turns, under};
+use self::fields::Fields;
+use crate::dialect::{Part, Picture, Request, Said, Trouble, id_within, pour, set, turns, under};
 use crate::openai::{headers, secret};
 use crate::repair;
 
@@ -46,41 +48,58 @@ pub(crate) fn request(call: &ModelCall) -> Result<Request, Trouble> {
     if !said.system.is_empty() {
         set(&mut body, "system", json!([{ "text": said.system }]));
     }
-    let mut inference = Map::new();
-    if let Some(most) = entry.max_tokens {
-        inference.insert("maxTokens".to_owned(), most.into());
+    let fields = Fields::of(call);
+    if !fields.inference.is_empty() {
+        set(&mut body, "inferenceConfig", Value::Object(fields.inference));
     }
-    if let Some(temperature) = entry.temperature {
-        inference.insert("temperature".to_owned(), temperature.into());
+    tools(&mut body, call, &said);
+    if !fields.of_the_model.is_empty() {
+        set(&mut body, "additionalModelRequestFields", Value::Object(fields.of_the_model));
     }
-    if !inference.is_empty() {
-        set(&mut body, "inferenceConfig", Value::Object(inference));
+    // A model that keeps nothing refuses the marks, so nobody gets them who does not ask.
+    if entry.caches == Some(true) {
+        mark(&mut body);
     }
-    if !call.tools.is_empty() {
-        let tools = call.tools.iter().map(|tool| {
-            let schema = repair::schema(Dialect::Bedrock, &tool.schema);
-            let mut spec = json!({"name": tool.name, "inputSchema": {"json": schema}});
-            // An empty description is refused, an absent one is not.
-            if !tool.description.is_empty() {
-                set(&mut spec, "description", tool.description.clone().into());
-            }
-            json!({ "toolSpec": spec })
-        });
-        set(&mut body, "toolConfig", json!({ "tools": tools.collect::<Value>() }));
-    }
-    let mut extra = entry.extra.clone();
-    if let Some(effort) = &call.reasoning_effort {
-        extra.entry("reasoning_effort").or_insert_with(|| effort.clone().into());
-    }
-    if !extra.is_empty() {
-        set(&mut body, "additionalModelRequestFields", Value::Object(extra));
-    }
+    pour(&mut body, &fields.of_the_call);
     let mut headers = headers(entry)?;
     headers.insert(ACCEPT, STREAM);
     if let Some(key) = &entry.api_key {
         headers.insert(AUTHORIZATION, secret(&format!("Bearer {}", key.expose_secret()))?);
     }
     Ok(Request { url, headers, body: body.to_string().into_bytes() })
+}
+
+/// The tools of a call; one without any in a conversation with calls is refused, so those that are called in it are named.
+fn tools(body: &mut Value, call: &ModelCall, said: &Said<'_>) {
+    let offered = call.tools.iter().map(|tool| {
+        let schema = repair::schema(Dialect::Bedrock, &tool.schema);
+        let mut spec = json!({"name": tool.name, "inputSchema": {"json": schema}});
+        // An empty description is refused, an absent one is not.
+        if !tool.description.is_empty() {
+            set(&mut spec, "description", tool.description.clone().into());
+        }
+        json!({ "toolSpec": spec })
+    });
+    let called = if call.tools.is_empty() { said.called() } else { Vec::new() };
+    let named = called.iter().map(|name| {
+        json!({"toolSpec": {"name": name, "inputSchema": {"json": {"type": "object", "properties": {}}}}})
+    });
+    let tools: Vec<Value> = offered.chain(named).collect();
+    if !tools.is_empty() {
+        set(body, "toolConfig", json!({ "tools": tools }));
+    }
+}
+
+/// What the service is to keep: everything up to the end of the system's text, and of the user's last turn.
+fn mark(body: &mut Value) {
+    let point = json!({"cachePoint": {"type": "default"}});
+    if let Some(Value::Array(system)) = body.get_mut("system") {
+        system.push(point.clone());
+    }
+    let turns = body.get_mut("messages").and_then(Value::as_array_mut).into_iter().flatten();
+    if let Some(Value::Array(content)) = turns.last().and_then(|turn| turn.get_mut("content")) {
+        content.push(point);
+    }
 }
 
 fn block(part: &Part<'_>) -> Option<Value> {

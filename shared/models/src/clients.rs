@@ -12,7 +12,7 @@ use reqwest::Response;
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 
-use crate::dialect::{Listener, Request, Tongue, Trouble};
+use crate::dialect::{Listener, Request, Tongue, Trouble, set};
 use crate::fault;
 use crate::frames::Decode;
 use crate::http::Http;
@@ -156,6 +156,7 @@ impl Account<'_> {
     async fn refused(&self, mut response: Response) -> ModelError {
         let status = response.status().as_u16();
         let retry_after = retry_after(response.headers());
+        let kind = kind(response.headers());
         let mut body = Vec::new();
         let silence = self.call.entry.chunk_timeout;
         while let Ok(Ok(Some(chunk))) = timeout(silence, response.chunk()).await {
@@ -164,7 +165,11 @@ impl Account<'_> {
                 break;
             }
         }
-        self.told(Some(status), &String::from_utf8_lossy(&body), retry_after)
+        let body = String::from_utf8_lossy(&body);
+        match kind {
+            Some(kind) => self.told(Some(status), &with_kind(&body, &kind), retry_after),
+            None => self.told(Some(status), &body, retry_after),
+        }
     }
 
     fn told(&self, status: Option<u16>, body: &str, retry_after: Option<Duration>) -> ModelError {
@@ -179,11 +184,29 @@ impl Account<'_> {
     }
 }
 
-/// When the provider says one may try again: milliseconds, or seconds.
+/// When the provider says one may try again: milliseconds, or seconds. Nought of one is no pause if the other names one.
 fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     let number = |name: &str| headers.get(name)?.to_str().ok()?.trim().parse::<f64>().ok();
-    let seconds = number("retry-after-ms").map(|millis| millis / 1000.0).or_else(|| number("retry-after"))?;
+    let millis = number("retry-after-ms").map(|millis| millis / 1000.0);
+    let seconds = millis.filter(|seconds| *seconds > 0.0).or_else(|| number("retry-after")).or(millis)?;
     Duration::try_from_secs_f64(seconds).ok()
+}
+
+/// What an error of Amazon's is called: the body alone does not say it.
+fn kind(headers: &HeaderMap) -> Option<String> {
+    let kind = headers.get("x-amzn-errortype")?.to_str().ok()?.split(':').next()?.trim();
+    (!kind.is_empty()).then(|| kind.to_owned())
+}
+
+/// An error with what it is called, as other services of Amazon's write it.
+fn with_kind(body: &str, kind: &str) -> String {
+    match serde_json::from_str::<serde_json::Value>(body) {
+        Ok(mut value @ serde_json::Value::Object(_)) => {
+            set(&mut value, "__type", kind.into());
+            value.to_string()
+        }
+        _ => serde_json::json!({"__type": kind, "message": body}).to_string(),
+    }
 }
 
 #[async_trait]

@@ -13,7 +13,7 @@ use url::Url;
 
 pub(crate) use calls::Calls;
 pub(crate) use image::Picture;
-pub(crate) use said::{Part, id_within, turns};
+pub(crate) use said::{Part, Said, id_within, turns};
 
 use crate::frames::{Decode, Event, ServerSent};
 use crate::{anthropic, bedrock, openai};
@@ -99,11 +99,12 @@ pub(crate) fn set(of: &mut Value, key: &str, to: Value) {
     }
 }
 
-/// Pours what is passed on over a body: of an object its fields, so that an entry may change one of them.
+/// Pours what is passed on over a body: of an object its fields, so that an entry may change one of them; `null` takes one away.
 pub(crate) fn pour(body: &mut Value, extra: &serde_json::Map<String, Value>) {
     let Value::Object(body) = body else { return };
     for (key, value) in extra {
         match (body.get_mut(key), value) {
+            (_, Value::Null) => drop(body.shift_remove(key)),
             (Some(there @ Value::Object(_)), Value::Object(inner)) => pour(there, inner),
             _ => {
                 body.insert(key.clone(), value.clone());

@@ -19,13 +19,17 @@ const QUOTA: &[&str] = &[
     "insufficient balance",
     "insufficient_balance",
     "payment required",
+    "insufficient credits",
+    "api usage limits",
     "servicequotaexceeded",
     "余额不足",
     "额度不足",
     "欠费",
 ];
-/// What takes an account with nothing left back: such a quota is one of speed.
-const REFILLED: &[&str] = &["per minute", "perminute", "per_minute", "per second", "per day", "requests per"];
+/// What takes an account with nothing left back: such a quota is one of speed, whose words may well name a page about billing.
+const REFILLED: &[&str] = &["per min", "per-min", "permin", "per_min", "per sec", "per day", "requests per"];
+/// What nothing takes back.
+const EMPTY: &[&str] = &["insufficient_quota", "servicequotaexceeded"];
 /// Words of a credential that is not taken.
 const AUTH: &[&str] = &[
     "invalid_api_key",
@@ -43,6 +47,8 @@ const AUTH: &[&str] = &[
     "expiredtoken",
     "unrecognizedclient",
     "invalidsignature",
+    "incompletesignature",
+    "missingauthentication",
     "api key not valid",
     "未授权",
     "无权",
@@ -88,18 +94,23 @@ const BUSY: &[&str] = &[
     "稍后重试",
     "稍后再试",
 ];
+/// Words of a call that the model made and its own provider did not take: no tool's fault.
+const MADE_BADLY: &[&str] = &["tool_use_failed", "failed_generation"];
 /// Statuses that are tried again.
 const AGAIN: &[u16] = &[408, 409, 425, 429, 500, 502, 503, 504];
 
-/// What a refusal is. `body` is what came with it, JSON or not; `tools` are those that were offered.
+/// What a refusal is. `body` is what came with it, JSON or not; `tools` are those that were offered. In the middle of a stream
+/// there is no status but the one that some providers write into the error.
 pub(crate) fn of_answer(status: Option<u16>, body: &str, tools: &[ToolDefinition]) -> ModelFault {
+    let status = status.or_else(|| written(body));
     let text = body.to_lowercase();
     let says = |words: &[&str]| words.iter().any(|word| text.contains(word));
-    if status == Some(402) || says(QUOTA) && !says(REFILLED) {
+    if status == Some(402) || says(EMPTY) || says(QUOTA) && !says(REFILLED) {
         return ModelFault::Quota;
     }
     // The words of a schema's error are the model's caller's own: a parameter may be called `authentication`.
-    let schema = matches!(status, None | Some(400 | 422)).then(|| blamed(body, tools)).flatten();
+    let about_a_tool = matches!(status, None | Some(400 | 422)) && !says(MADE_BADLY);
+    let schema = about_a_tool.then(|| blamed(body, tools)).flatten();
     if matches!(status, Some(401 | 403)) || schema.is_none() && says(AUTH) {
         return ModelFault::Auth;
     }
@@ -115,6 +126,14 @@ pub(crate) fn of_answer(status: Option<u16>, body: &str, tools: &[ToolDefinition
         return ModelFault::Busy;
     }
     schema.unwrap_or(ModelFault::Other)
+}
+
+/// The status that an error says itself.
+fn written(body: &str) -> Option<u16> {
+    let value = serde_json::from_str::<Value>(body).ok()?;
+    let error = value.get("error").unwrap_or(&value);
+    let number = ["status_code", "code", "status"].iter().find_map(|key| error.get(key)?.as_u64())?;
+    u16::try_from(number).ok().filter(|status| (400..600).contains(status))
 }
 
 /// Whether one of these stands in `text`; the short ones as words of their own.
@@ -144,6 +163,12 @@ pub(crate) fn words_of(body: &str) -> String {
         .or_else(|| error.as_str().map(str::to_owned));
     let message =
         message.or_else(|| text(value, "message")).or_else(|| text(value, "detail")).unwrap_or_default();
+    // What a provider says of the one behind it.
+    let behind = error.pointer("/metadata/raw").and_then(Value::as_str);
+    let message = match behind {
+        Some(behind) => format!("{message}: {behind}"),
+        None => message,
+    };
     let kind = text(error, "code").or_else(|| text(error, "type")).or_else(|| text(value, "__type"));
     match kind {
         Some(kind) if !message.contains(&kind) => format!("{kind}: {message}"),

@@ -64,7 +64,11 @@ impl ServerSent {
         let value = value.strip_prefix(' ').unwrap_or(value);
         match field {
             "event" => value.clone_into(&mut self.event.name),
-            "data" => {
+            "data" | "error" => {
+                // No field that the standard knows: servers on llama.cpp say in it why they stop.
+                if field == "error" {
+                    "error".clone_into(&mut self.event.name);
+                }
                 if self.has_data {
                     self.event.data.push('\n');
                 }

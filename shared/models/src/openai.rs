@@ -4,6 +4,8 @@
 //! changes it), a picture's block with all its fields, and a call's pieces must come apart by their place.
 
 mod answer;
+mod server;
+mod thoughts;
 
 use ::http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE};
 use ::http::{HeaderMap, HeaderName, HeaderValue};
@@ -12,7 +14,8 @@ use pudu_domain::chat::{Content, Message, Speaker};
 use secrecy::ExposeSecret;
 use serde_json::{Map, Value, json};
 
-use crate::dialect::{Picture, Request, Trouble, id_within, pour, set, under};
+use self::server::Server;
+use crate::dialect::{Picture, Request, Trouble, pour, set, under};
 use crate::repair;
 
 pub(crate) use answer::Answer;
@@ -20,9 +23,6 @@ pub(crate) use answer::Answer;
 /// What `response_metadata.model_provider` says.
 pub(crate) const PROVIDER: &str = "openai";
 const ADDRESS: &str = "https://api.openai.com/v1";
-const OWN_HOST: &str = "api.openai.com";
-/// Longest id of a call that the provider itself takes.
-const MAX_ID: usize = 40;
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 const EVENTS: HeaderValue = HeaderValue::from_static("text/event-stream");
 
@@ -30,8 +30,8 @@ const EVENTS: HeaderValue = HeaderValue::from_static("text/event-stream");
 pub(crate) fn request(call: &ModelCall) -> Result<Request, Trouble> {
     let entry = &call.entry;
     let url = under(entry.base_url.as_deref().unwrap_or(ADDRESS), "chat/completions")?;
-    let messages: Vec<Value> =
-        call.messages.iter().map(|said| message(said, &call.messages, entry)).collect();
+    let server = Server::at(&url);
+    let messages: Vec<Value> = call.messages.iter().map(|said| message(said, call, server)).collect();
     let mut body = json!({ "model": entry.model, "messages": messages });
     if !call.tools.is_empty() {
         let tools = call.tools.iter().map(|tool| {
@@ -43,12 +43,11 @@ pub(crate) fn request(call: &ModelCall) -> Result<Request, Trouble> {
         set(&mut body, "tools", tools.collect());
     }
     set(&mut body, "stream", true.into());
-    set(&mut body, "stream_options", json!({"include_usage": true}));
-    let is_own = url.host_str() == Some(OWN_HOST);
-    // The provider's own models of today take only the newer name, and most others only the older one.
-    let limit = if is_own { "max_completion_tokens" } else { "max_tokens" };
+    if server.is_asked_for_usage() {
+        set(&mut body, "stream_options", json!({"include_usage": true}));
+    }
     if let Some(most) = entry.max_tokens.filter(|_| !entry.extra.contains_key("max_completion_tokens")) {
-        set(&mut body, limit, most.into());
+        set(&mut body, server.limit(), most.into());
     }
     if let Some(temperature) = entry.temperature {
         set(&mut body, "temperature", temperature.into());
@@ -88,27 +87,26 @@ pub(crate) fn secret(value: &str) -> Result<HeaderValue, Trouble> {
     Ok(value)
 }
 
-fn message(message: &Message, all: &[Message], entry: &ModelEntry) -> Value {
+fn message(message: &Message, call: &ModelCall, server: Server) -> Value {
     match message.speaker {
         Speaker::System => json!({"role": "system", "content": message.content.text()}),
         Speaker::Human => json!({"role": "user", "content": content(&message.content)}),
         Speaker::Tool => json!({
             "role": "tool",
-            "tool_call_id": id(message.tool_call_id.as_deref().unwrap_or_default()),
+            "tool_call_id": server.id(message.tool_call_id.as_deref().unwrap_or_default()),
             "content": message.content.text(),
         }),
         Speaker::Ai => {
+            let model = message.response_metadata.get("model_name").and_then(Value::as_str);
+            let is_own = model == Some(&call.entry.model);
             let text = message.content.text();
-            let calls = calls(message, all);
+            let calls = calls(message, &call.messages, server, is_own);
             // A message with calls alone has no content; one with neither still has to have some.
             let content = if text.is_empty() && !calls.is_empty() { Value::Null } else { text.into() };
             let mut said = json!({"role": "assistant", "content": content});
-            // Some want to see again what they thought; the name of the model says whether it was this one.
-            let model = message.response_metadata.get("model_name").and_then(Value::as_str);
-            if let Some(thought) =
-                message.additional_kwargs.get("reasoning_content").filter(|_| model == Some(&entry.model))
-            {
-                set(&mut said, "reasoning_content", thought.clone());
+            // Nobody else can check what was thought, and some refuse it.
+            if is_own {
+                thoughts::give_back(message, &mut said);
             }
             if !calls.is_empty() {
                 set(&mut said, "tool_calls", calls.into());
@@ -118,12 +116,15 @@ fn message(message: &Message, all: &[Message], entry: &ModelEntry) -> Value {
     }
 }
 
-fn calls(message: &Message, all: &[Message]) -> Vec<Value> {
-    let call = |call_id: &str, name: &str, arguments: String| json!({"id": id(call_id), "type": "function", "function": {"name": name, "arguments": arguments}});
-    let made = message
-        .tool_calls
-        .iter()
-        .map(|made| call(&made.id, &made.name, Value::Object(made.args.clone()).to_string()));
+fn calls(message: &Message, all: &[Message], server: Server, is_own: bool) -> Vec<Value> {
+    let call = |call_id: &str, name: &str, arguments: String| json!({"id": server.id(call_id), "type": "function", "function": {"name": name, "arguments": arguments}});
+    let made = message.tool_calls.iter().map(|made| {
+        let mut said = call(&made.id, &made.name, Value::Object(made.args.clone()).to_string());
+        if let Some(extra) = made.extra_content.as_ref().filter(|_| is_own) {
+            set(&mut said, "extra_content", extra.clone());
+        }
+        said
+    });
     let broken = message.invalid_tool_calls.iter().filter_map(|broken| {
         let call_id = broken.id.as_deref()?;
         let is_answered = all.iter().any(|message| message.tool_call_id.as_deref() == Some(call_id));
@@ -148,11 +149,6 @@ fn content(content: &Content) -> Value {
             })
             .collect(),
     }
-}
-
-/// Only what is too long is replaced: the ids of compatible providers have all sorts of characters.
-fn id(id: &str) -> String {
-    if id.len() <= MAX_ID { id.to_owned() } else { id_within(id, MAX_ID) }
 }
 
 /// The metadata of an answer by `model` that ended as `finish`.

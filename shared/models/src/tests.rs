@@ -1,11 +1,14 @@
 //! Whole conversations over HTTP with a server that plays a provider: what is sent is compared byte for byte with what is kept
 //! in `conversations`, what comes ends anywhere between two bytes.
 
+mod asked;
 mod canary;
 mod conversation;
 mod provider;
 mod refused;
 mod rules;
+mod shapes;
+mod signed;
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -11,6 +11,8 @@ use crate::ports::{ModelCall, ModelEntry, ModelError, ModelFault, Models, Piece,
 
 /// Most tokens of an answer that nobody wants. Fewer are refused by some.
 const ANSWER_TOKENS: u32 = 16;
+/// What lets a model think before it answers.
+const THINKING: &[&str] = &["thinking", "reasoning_config", "reasoningConfig"];
 /// What is said in it.
 const WORD: &str = "ok?";
 
@@ -48,8 +50,11 @@ impl Blaming {
     }
 
     async fn try_out(&self, call: &ModelCall, tools: &[ToolDefinition]) -> Tried {
+        let mut entry = ModelEntry { max_tokens: Some(ANSWER_TOKENS), ..call.entry.clone() };
+        // Thoughts have more tokens than that, which is refused.
+        entry.extra.retain(|key, _| !THINKING.contains(&key.as_str()));
         let short = ModelCall {
-            entry: ModelEntry { max_tokens: Some(ANSWER_TOKENS), ..call.entry.clone() },
+            entry,
             messages: vec![Message::new(Speaker::Human, "probe", WORD)],
             tools: tools.to_vec(),
             id: call.id.clone(),

@@ -49,7 +49,9 @@ pub struct ModelEntry {
     pub retries: u32,
     /// Most calls of it at a time, over all processes ([`Breakers`](super::Breakers)); none is no limit.
     pub at_once: Option<u32>,
-    /// What goes into the provider's request as it is, thinking switches included.
+    /// Whether the provider is asked to keep what calls begin with, where one has to ask; none is as its dialect does.
+    pub caches: Option<bool>,
+    /// What goes into the provider's request as it is, thinking switches included; `null` takes a field away.
     pub extra: Map<String, Value>,
 }
 
@@ -167,6 +169,7 @@ impl ModelEntry {
             chunk_timeout: pudu_config::CHUNK_TIMEOUT,
             retries: pudu_config::MAX_RETRIES,
             at_once: None,
+            caches: None,
             extra: Map::new(),
         }
     }

@@ -15,6 +15,16 @@ fn a_message_reads_back_as_the_reference_writes_it() {
 }
 
 #[test]
+fn what_a_provider_wants_back_with_a_call_is_kept_and_needs_not_be_there() {
+    let plain = json!({"name": "ls", "args": {}, "id": "c1", "type": "tool_call"});
+    let mut call: ToolCall = serde_json::from_value(plain.clone()).unwrap();
+    assert_eq!((call.extra_content.as_ref(), serde_json::to_value(&call).unwrap()), (None, plain));
+    call.extra_content = Some(json!({"google": {"thought_signature": "c2ln"}}));
+    let told = serde_json::to_value(&call).unwrap();
+    assert_eq!(serde_json::from_value::<ToolCall>(told).unwrap(), call);
+}
+
+#[test]
 fn blocks_are_text_and_something_else() {
     let content = Content::Blocks(vec![
         json!({"type": "text", "text": "a"}),

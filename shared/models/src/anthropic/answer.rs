@@ -22,53 +22,56 @@ pub(crate) struct Answer {
 /// What a model that thinks says: text, thoughts and calls, in their order. Bedrock's models say the same in other words.
 #[derive(Debug, Default)]
 pub(crate) struct Blocks {
-    text: String,
-    /// Thoughts, as the provider wants them back.
-    thoughts: Vec<Value>,
+    /// Text and thoughts, as the provider wants them back: it refuses thoughts that changed places.
+    said: Vec<Value>,
+    thinks: bool,
     calls: Calls,
 }
 
 impl Blocks {
     pub(crate) fn say(&mut self, more: &str) -> Option<Piece> {
-        self.text.push_str(more);
-        (!more.is_empty()).then(|| Piece::Text(more.to_owned()))
+        if more.is_empty() {
+            return None;
+        }
+        if self.said.last().and_then(|block| text(block, "type")) != Some("text") {
+            self.said.push(json!({"type": "text", "text": ""}));
+        }
+        self.add("text", more);
+        Some(Piece::Text(more.to_owned()))
     }
 
     pub(crate) fn begin_thought(&mut self, block: Value) {
-        self.thoughts.push(block);
+        self.said.push(block);
+        self.thinks = true;
     }
 
     /// More of a field of the last thought.
     pub(crate) fn think(&mut self, field: &str, more: &str) -> Option<Piece> {
-        if let Some(Value::Object(thought)) = self.thoughts.last_mut() {
-            let whole = format!("{}{more}", thought.get(field).and_then(Value::as_str).unwrap_or_default());
-            thought.insert(field.to_owned(), whole.into());
-        }
+        self.add(field, more);
         (field == "thinking" && !more.is_empty()).then(|| Piece::Thought(more.to_owned()))
     }
 
-    pub(crate) fn call(
-        &mut self,
-        at: u64,
-        id: Option<&str>,
-        name: Option<&str>,
-        args: &str,
-    ) -> Option<Piece> {
-        self.calls.more(at, id, name, args)
+    /// More of a field of what was said last.
+    fn add(&mut self, field: &str, more: &str) {
+        let Some(Value::Object(last)) = self.said.last_mut() else { return };
+        if let Value::String(whole) = last.entry(field).or_insert_with(|| Value::String(String::new())) {
+            whole.push_str(more);
+        }
+    }
+
+    pub(crate) fn begin_call(&mut self, at: u64, id: Option<&str>, name: Option<&str>) -> Option<Piece> {
+        self.calls.more(at, id, name, "")
+    }
+
+    pub(crate) fn call(&mut self, at: u64, args: &str) -> Option<Piece> {
+        self.calls.go_on(at, args)
     }
 
     /// The message. One with thoughts has blocks, so that they can be given back.
     pub(crate) fn message(self, id: &str) -> Message {
-        let thoughts = !self.thoughts.is_empty();
-        let mut message = if thoughts {
-            let said = (!self.text.is_empty()).then(|| json!({"type": "text", "text": self.text}));
-            Message {
-                content: Content::Blocks(self.thoughts.into_iter().chain(said).collect()),
-                ..Message::new(Speaker::Ai, id, "")
-            }
-        } else {
-            Message::new(Speaker::Ai, id, self.text)
-        };
+        let blocks = Content::Blocks(self.said);
+        let content = if self.thinks { blocks } else { Content::Text(blocks.text()) };
+        let mut message = Message::new(Speaker::Ai, id, content);
         self.calls.into(&mut message);
         message
     }
@@ -100,7 +103,7 @@ impl Answer {
     fn begin(&mut self, at: u64, block: &Value) -> Option<Piece> {
         match text(block, "type")? {
             "text" => self.blocks.say(text(block, "text").unwrap_or_default()),
-            "tool_use" => self.blocks.call(at, text(block, "id"), text(block, "name"), ""),
+            "tool_use" => self.blocks.begin_call(at, text(block, "id"), text(block, "name")),
             "thinking" => {
                 let thought = text(block, "thinking").unwrap_or_default().to_owned();
                 self.blocks.begin_thought(block.clone());
@@ -110,6 +113,7 @@ impl Answer {
                 self.blocks.begin_thought(block.clone());
                 None
             }
+            // What the provider's own tools do.
             _ => None,
         }
     }
@@ -117,7 +121,7 @@ impl Answer {
     fn go_on(&mut self, at: u64, delta: &Value) -> Option<Piece> {
         match text(delta, "type")? {
             "text_delta" => self.blocks.say(text(delta, "text")?),
-            "input_json_delta" => self.blocks.call(at, None, None, text(delta, "partial_json")?),
+            "input_json_delta" => self.blocks.call(at, text(delta, "partial_json")?),
             "thinking_delta" => self.blocks.think("thinking", text(delta, "thinking")?),
             "signature_delta" => self.blocks.think("signature", text(delta, "signature")?),
             // Citations, and what comes to be.

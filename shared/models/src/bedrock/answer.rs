@@ -34,7 +34,7 @@ impl Answer {
             return self.blocks.say(more);
         }
         if let Some(call) = delta.get("toolUse") {
-            return self.blocks.call(at, None, None, text(call, "input")?);
+            return self.blocks.call(at, text(call, "input")?);
         }
         let thought = delta.get("reasoningContent")?;
         if let Some(data) = text(thought, "redactedContent") {
@@ -63,7 +63,9 @@ impl Listener for Answer {
         let piece = match event.name.as_str() {
             "contentBlockStart" => said
                 .pointer("/start/toolUse")
-                .and_then(|call| self.blocks.call(at, text(call, "toolUseId"), text(call, "name"), "")),
+                // Others are the service's own, which it answers itself.
+                .filter(|call| text(call, "type").is_none_or(|kind| kind == "tool_use"))
+                .and_then(|call| self.blocks.begin_call(at, text(call, "toolUseId"), text(call, "name"))),
             "contentBlockDelta" => said.get("delta").and_then(|delta| self.go_on(at, delta)),
             "messageStop" => {
                 self.stop = text(&said, "stopReason").map(str::to_owned);

@@ -42,13 +42,11 @@ pub(crate) fn sign(request: &mut Request, credentials: Credentials, now: Timesta
     Ok(())
 }
 
-/// The region that a host such as `bedrock-runtime.eu-central-1.amazonaws.com` names.
+/// The region that a host names, such as `bedrock-runtime.eu-central-1.amazonaws.com` or one of a private network.
 fn region(request: &Request) -> &str {
-    let labels: Vec<&str> = request.url.host_str().unwrap_or_default().split('.').collect();
-    match labels.as_slice() {
-        [_, region, "amazonaws", ..] => region,
-        _ => REGION,
-    }
+    let mut labels = request.url.host_str().unwrap_or_default().split('.');
+    let service = labels.find(|label| matches!(*label, "bedrock-runtime" | "bedrock-runtime-fips"));
+    service.and_then(|_| labels.next()).unwrap_or(REGION)
 }
 
 fn unsigned<E>(_: E) -> Trouble {

@@ -22,7 +22,9 @@ impl<'a> Picture<'a> {
                 let data = at("/source/data").or_else(|| at("/base64")).or_else(|| at("/data"));
                 let kind = at("/source/media_type").or_else(|| at("/mime_type")).or_else(|| at("/mimeType"));
                 match (data, url) {
-                    (Some(data), _) => Some(Self::Data { media_type: kind.unwrap_or("image/png"), data }),
+                    (Some(data), _) => {
+                        Some(Self::Data { media_type: known(kind.unwrap_or("image/png")), data })
+                    }
                     (None, Some(url)) => Some(Self::at(url)),
                     (None, None) => None,
                 }
@@ -33,7 +35,7 @@ impl<'a> Picture<'a> {
 
     fn at(url: &'a str) -> Self {
         let data = url.strip_prefix("data:").and_then(|rest| rest.split_once(";base64,"));
-        data.map_or(Self::Url(url), |(media_type, data)| Self::Data { media_type, data })
+        data.map_or(Self::Url(url), |(media_type, data)| Self::Data { media_type: known(media_type), data })
     }
 
     /// As one URL.
@@ -53,4 +55,9 @@ impl<'a> Picture<'a> {
             Self::Url(url) => json!({"type": "image", "source": {"type": "url", "url": url}}),
         }
     }
+}
+
+/// A name that everybody writes and no provider knows.
+fn known(media_type: &str) -> &str {
+    if media_type == "image/jpg" { "image/jpeg" } else { media_type }
 }

@@ -13,6 +13,21 @@ pub(crate) struct Said<'a> {
     pub(crate) turns: Vec<Turn<'a>>,
 }
 
+impl Said<'_> {
+    /// The tools that are called in it, each once. Some providers refuse a conversation with calls that comes without tools.
+    pub(crate) fn called(&self) -> Vec<&str> {
+        let mut names = Vec::new();
+        for part in self.turns.iter().flat_map(|turn| &turn.parts) {
+            if let Part::Call { name, .. } = part
+                && !names.contains(name)
+            {
+                names.push(*name);
+            }
+        }
+        names
+    }
+}
+
 /// A turn of one side.
 pub(crate) struct Turn<'a> {
     pub(crate) is_models: bool,
@@ -51,18 +66,14 @@ pub(crate) fn turns<'a>(messages: &'a [Message], thought_by: (&str, &str)) -> Sa
                 said.system.push_str(&message.content.text());
                 continue;
             }
-            Speaker::Human => content(&message.content),
+            Speaker::Human => content(&message.content, false),
             Speaker::Tool => {
                 let id = message.tool_call_id.as_deref().unwrap_or_default();
                 let failed = message.status == Some(ToolStatus::Error);
-                vec![Part::Result { id, failed, parts: content(&message.content) }]
+                vec![Part::Result { id, failed, parts: content(&message.content, false) }]
             }
             Speaker::Ai => {
-                let mut parts = Vec::new();
-                if is_by(message, thought_by) {
-                    parts.extend(thoughts(&message.content).map(Part::Thought));
-                }
-                parts.extend(content(&message.content));
+                let mut parts = content(&message.content, is_by(message, thought_by));
                 parts.extend(calls(message, messages));
                 parts
             }
@@ -95,7 +106,8 @@ fn calls<'a>(message: &'a Message, all: &'a [Message]) -> impl Iterator<Item = P
     made.chain(broken)
 }
 
-fn content(content: &Content) -> Vec<Part<'_>> {
+/// What is said, in its order: thoughts too, where they are wanted.
+fn content(content: &Content, with_thoughts: bool) -> Vec<Part<'_>> {
     let text = |text: &str| !text.trim().is_empty();
     match content {
         Content::Text(said) => {
@@ -104,6 +116,9 @@ fn content(content: &Content) -> Vec<Part<'_>> {
         Content::Blocks(blocks) => blocks
             .iter()
             .filter_map(|block| {
+                if is_thought(block) {
+                    return with_thoughts.then_some(Part::Thought(block));
+                }
                 let said = block.as_str().or_else(|| block.get("text")?.as_str());
                 Picture::of(block)
                     .map(Part::Picture)
@@ -113,15 +128,8 @@ fn content(content: &Content) -> Vec<Part<'_>> {
     }
 }
 
-fn thoughts(content: &Content) -> impl Iterator<Item = &Value> {
-    let blocks = match content {
-        Content::Blocks(blocks) => blocks.as_slice(),
-        Content::Text(_) => &[],
-    };
-    let is_thought = |block: &&Value| {
-        matches!(block.get("type").and_then(Value::as_str), Some("thinking" | "redacted_thinking"))
-    };
-    blocks.iter().filter(is_thought)
+fn is_thought(block: &Value) -> bool {
+    matches!(block.get("type").and_then(Value::as_str), Some("thinking" | "redacted_thinking"))
 }
 
 /// Whether that provider's model said it.

@@ -1,3 +1,5 @@
+mod providers;
+
 use serde_json::json;
 
 use super::*;

@@ -2,18 +2,22 @@
 
 use pudu_app::ports::Piece;
 use pudu_domain::chat::{Message, Speaker, Usage};
-use serde_json::Value;
+use serde_json::{Value, json};
 
+use super::thoughts::Thoughts;
 use super::{PROVIDER, metadata};
-use crate::dialect::{Calls, Listener, Trouble, count, json, text};
+use crate::dialect::{Calls, Listener, Trouble, count, json as parsed, text};
 use crate::frames::Event;
+
+/// How an answer ends that its provider broke off.
+const BROKEN_OFF: &[&str] = &["error", "insufficient_system_resource"];
 
 /// An answer in the making.
 #[derive(Debug, Default)]
 pub(crate) struct Answer {
     model: String,
     text: String,
-    thought: String,
+    thoughts: Thoughts,
     calls: Calls,
     finish: Option<String>,
     usage: Option<Value>,
@@ -27,22 +31,18 @@ impl Answer {
 
     fn delta(&mut self, delta: &Value) -> Vec<Piece> {
         let mut pieces = Vec::new();
-        let thought = text(delta, "reasoning_content").or_else(|| text(delta, "reasoning"));
-        if let Some(more) = thought {
-            self.think(more, &mut pieces);
+        let thought = self.thoughts.hear(delta);
+        if !thought.is_empty() {
+            pieces.push(Piece::Thought(thought));
         }
         match delta.get("content") {
             Some(Value::String(more)) => self.say(more, &mut pieces),
             // Some speak in blocks.
             Some(Value::Array(blocks)) => {
-                for block in blocks {
-                    if let Some(more) = text(block, "text") {
-                        self.say(more, &mut pieces);
-                    }
-                    for thought in block.get("thinking").and_then(Value::as_array).into_iter().flatten() {
-                        self.think(text(thought, "text").unwrap_or_default(), &mut pieces);
-                    }
-                }
+                blocks
+                    .iter()
+                    .filter_map(|block| text(block, "text"))
+                    .for_each(|more| self.say(more, &mut pieces));
             }
             _ => {}
         }
@@ -58,6 +58,9 @@ impl Answer {
                 text(function, "name"),
                 args,
             ));
+            if let Some(extra) = call.get("extra_content").filter(|extra| extra.is_object()) {
+                self.calls.beside(count(call, "index"), extra);
+            }
         }
         pieces
     }
@@ -68,13 +71,6 @@ impl Answer {
             pieces.push(Piece::Text(more.to_owned()));
         }
     }
-
-    fn think(&mut self, more: &str, pieces: &mut Vec<Piece>) {
-        if !more.is_empty() {
-            self.thought.push_str(more);
-            pieces.push(Piece::Thought(more.to_owned()));
-        }
-    }
 }
 
 impl Listener for Answer {
@@ -83,14 +79,22 @@ impl Listener for Answer {
             self.is_whole = true;
             return Ok(Vec::new());
         }
-        let chunk = json(event)?;
+        let chunk = parsed(event)?;
         if chunk.get("error").is_some_and(|error| !error.is_null()) {
             return Err(Trouble::Told(chunk));
         }
-        if let Some(usage) = chunk.get("usage").filter(|usage| usage.is_object()) {
+        if event.name == "error" {
+            return Err(Trouble::Told(json!({ "error": chunk })));
+        }
+        // Others than the first are there only if an entry asks for them, and nobody hears two answers at once.
+        let mut choices = chunk.get("choices").and_then(Value::as_array).into_iter().flatten();
+        let choice = choices.find(|choice| count(choice, "index") == 0);
+        let places =
+            [chunk.get("usage"), choice.and_then(|first| first.get("usage")), chunk.pointer("/x_groq/usage")];
+        if let Some(usage) = places.into_iter().flatten().find(|usage| usage.is_object()) {
             self.usage = Some(usage.clone());
         }
-        let Some(choice) = chunk.pointer("/choices/0") else { return Ok(Vec::new()) };
+        let Some(choice) = choice else { return Ok(Vec::new()) };
         if let Some(finish) = text(choice, "finish_reason") {
             self.finish = Some(finish.to_owned());
         }
@@ -106,8 +110,12 @@ impl Listener for Answer {
         if !self.is_whole && self.finish.is_none() {
             return Err(Trouble::Dropped("the answer ended in the middle".to_owned()));
         }
-        if self.finish.is_none() && self.text.is_empty() && self.thought.is_empty() && self.calls.is_empty() {
+        if self.finish.is_none() && self.text.is_empty() && self.thoughts.is_empty() && self.calls.is_empty()
+        {
             return Err(Trouble::Dropped("the answer was empty".to_owned()));
+        }
+        if self.finish.as_deref().is_some_and(|finish| BROKEN_OFF.contains(&finish)) {
+            return Err(Trouble::Dropped("the provider broke the answer off".to_owned()));
         }
         let mut message = Message::new(Speaker::Ai, id, self.text);
         self.calls.into(&mut message);
@@ -119,9 +127,7 @@ impl Listener for Answer {
             message.usage_metadata = Some(Usage { input_tokens, output_tokens, total_tokens });
             message.response_metadata.insert("token_usage".to_owned(), usage);
         }
-        if !self.thought.is_empty() {
-            message.additional_kwargs.insert("reasoning_content".to_owned(), self.thought.into());
-        }
+        self.thoughts.into(&mut message);
         Ok(message)
     }
 }

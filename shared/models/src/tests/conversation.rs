@@ -1,6 +1,7 @@
-//! One conversation in each dialect: a picture, two tools called at once, one of which fails, and an answer.
+//! One conversation in each dialect: a picture, two tools called at once, one of which fails, and an answer. What is answered
+//! stands in `conversations` byte for byte as it comes over the wire.
 
-use pudu_app::ports::{Dialect, Piece};
+use pudu_app::ports::{Dialect, ModelCall, Piece};
 use pudu_domain::chat::{Content, Message, Speaker, ToolStatus, Usage};
 use serde_json::{Value, json};
 
@@ -10,23 +11,28 @@ use super::{call, clients, said};
 /// What is kept of a conversation in one dialect.
 struct Kept {
     dialect: Dialect,
+    /// Another one than the dialect's own.
+    model: Option<&'static str>,
     path: &'static str,
+    thought: &'static str,
     requests: [&'static str; 2],
-    answers: [Vec<u8>; 2],
+    answers: [&'static [u8]; 2],
 }
 
 macro_rules! kept {
-    ($dialect:expr, $folder:literal, $path:literal, $read:expr) => {
+    ($dialect:expr, $folder:literal, $model:expr, $path:literal, $thought:literal) => {
         Kept {
             dialect: $dialect,
+            model: $model,
             path: $path,
+            thought: $thought,
             requests: [
                 include_str!(concat!("../../conversations/", $folder, "/first.request")),
                 include_str!(concat!("../../conversations/", $folder, "/second.request")),
             ],
             answers: [
-                $read(include_str!(concat!("../../conversations/", $folder, "/first.answer"))),
-                $read(include_str!(concat!("../../conversations/", $folder, "/second.answer"))),
+                include_bytes!(concat!("../../conversations/", $folder, "/first.answer")),
+                include_bytes!(concat!("../../conversations/", $folder, "/second.answer")),
             ],
         }
     };
@@ -54,12 +60,27 @@ pub(super) fn frames(lines: &str) -> Vec<u8> {
     bytes
 }
 
-fn all() -> [Kept; 3] {
+fn all() -> [Kept; 4] {
     [
-        kept!(Dialect::OpenAi, "openai", "/v1", |text: &str| text.as_bytes().to_vec()),
-        kept!(Dialect::Anthropic, "anthropic", "", |text: &str| text.as_bytes().to_vec()),
-        kept!(Dialect::Bedrock, "bedrock", "", frames),
+        kept!(Dialect::OpenAi, "openai", None, "/v1", ""),
+        kept!(Dialect::OpenAi, "compatible", Some("deepseek-chat"), "", "Two tools will do."),
+        kept!(Dialect::Anthropic, "anthropic", None, "", "Two tools will do."),
+        kept!(
+            Dialect::Bedrock,
+            "bedrock",
+            Some("eu.anthropic.claude-sonnet-5-v1:0"),
+            "",
+            "Two tools will do."
+        ),
     ]
+}
+
+impl Kept {
+    fn call(&self, url: &str, messages: Vec<Message>) -> ModelCall {
+        let mut call = call(self.dialect, &format!("{url}{}", self.path), messages);
+        self.model.into_iter().for_each(|model| model.clone_into(&mut call.entry.model));
+        call
+    }
 }
 
 fn opening() -> Vec<Message> {
@@ -96,9 +117,17 @@ fn texts(pieces: &[Piece]) -> String {
     pieces.iter().filter_map(text).collect()
 }
 
+fn thoughts(pieces: &[Piece]) -> String {
+    let thought = |piece: &Piece| match piece {
+        Piece::Thought(text) => Some(text.clone()),
+        _ => None,
+    };
+    pieces.iter().filter_map(thought).collect()
+}
+
 async fn exchange(kept: &Kept, at: usize, messages: Vec<Message>, chunk: usize) -> (Message, Vec<Piece>) {
-    let mut provider = Provider::with(Answer::stream(kept.answers[at].clone(), chunk)).await;
-    let call = call(kept.dialect, &format!("{}{}", provider.url, kept.path), messages);
+    let mut provider = Provider::with(Answer::stream(kept.answers[at], chunk)).await;
+    let call = kept.call(&provider.url, messages);
     let (said, pieces) = said(&clients(), &call).await;
     let (sent, wanted) = (provider.request().await, kept.requests[at]);
     assert_eq!(sent, wanted, "{:?} sends something else\n{sent}", kept.dialect);
@@ -108,7 +137,7 @@ async fn exchange(kept: &Kept, at: usize, messages: Vec<Message>, chunk: usize) 
 #[tokio::test]
 async fn a_conversation_is_the_same_byte_for_byte_in_every_dialect() {
     for kept in all() {
-        for chunk in [1, 7, 64, usize::MAX] {
+        for chunk in [1, 7, 64, 4096, usize::MAX] {
             let mut messages = opening();
             let (first, pieces) = exchange(&kept, 0, messages.clone(), chunk).await;
             let dialect = kept.dialect;
@@ -133,6 +162,7 @@ async fn a_conversation_is_the_same_byte_for_byte_in_every_dialect() {
                 Some(Usage { input_tokens: 120, output_tokens: 34, total_tokens: 154 })
             );
             assert_eq!(texts(&pieces), first.content.text(), "{dialect:?}");
+            assert_eq!(thoughts(&pieces), kept.thought, "{dialect:?}");
             let pieced = pieced(&pieces);
             assert_eq!(pieced.len(), 2, "{dialect:?}");
             for ((id, name, args), call) in pieced.iter().zip(&first.tool_calls) {
@@ -161,7 +191,7 @@ async fn an_answer_that_ends_in_the_middle_is_dropped() {
         let body = &kept.answers[0];
         for end in [0, body.len() / 3, body.len() / 2] {
             let provider = Provider::with(Answer::stream(body[..end].to_vec(), 100)).await;
-            let call = call(kept.dialect, &provider.url, opening());
+            let call = kept.call(&provider.url, opening());
             let error = said(&clients(), &call).await.0.unwrap_err();
             assert_eq!(
                 error.fault,

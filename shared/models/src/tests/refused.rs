@@ -32,8 +32,28 @@ async fn a_refusal_says_when_to_try_again_and_what_was_said() {
     let body = r#"{"message":"The security token included in the request is invalid."}"#;
     let error = refusal(Dialect::Bedrock, Answer::refusal(403, "", body)).await;
     assert_eq!(error.fault, ModelFault::Auth);
+    let error =
+        refusal(Dialect::OpenAi, Answer::refusal(429, "retry-after-ms: 0\r\nretry-after: 1\r\n", "{}")).await;
+    assert_eq!(error.retry_after, Some(Duration::from_secs(1)), "nought is no pause");
     let error = refusal(Dialect::OpenAi, Answer::refusal(502, "", "<html>proxy</html>")).await;
     assert_eq!((error.fault, error.message.as_str()), (ModelFault::Transient, "HTTP 502"));
+}
+
+#[tokio::test]
+async fn what_amazon_calls_an_error_stands_in_a_header() {
+    let header =
+        "x-amzn-errortype: ThrottlingException:http://internal.amazon.com/coral/com.amazon.bedrock/\r\n";
+    let body = r#"{"message":"Too many tokens, please wait before trying again."}"#;
+    let error = refusal(Dialect::Bedrock, Answer::refusal(429, header, body)).await;
+    assert_eq!(error.fault, ModelFault::Burst);
+    let wanted = "HTTP 429: ThrottlingException: Too many tokens, please wait before trying again.";
+    assert_eq!(error.message, wanted);
+    let header = "x-amzn-errortype: ServiceQuotaExceededException\r\n";
+    let error = refusal(Dialect::Bedrock, Answer::refusal(400, header, "no")).await;
+    assert_eq!(
+        (error.fault, error.message.as_str()),
+        (ModelFault::Quota, "HTTP 400: ServiceQuotaExceededException: no")
+    );
 }
 
 #[tokio::test]

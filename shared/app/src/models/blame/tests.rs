@@ -92,3 +92,43 @@ async fn nobody_is_blamed_for_what_all_are_or_when_it_cannot_be_found_out() {
     let down = Picky { down_after: Some(2), ..Picky::of(&["t3"]) };
     assert_eq!(blamed(down, 8).await.0, schema(None, Some("$.x")));
 }
+
+/// A provider that thinks, and takes no limit that leaves it no room.
+struct Thinker;
+
+#[async_trait]
+impl Models for Thinker {
+    async fn call(&self, call: &ModelCall, _pieces: mpsc::Sender<Piece>) -> Result<Message, ModelError> {
+        let is_small = call.entry.max_tokens.is_some_and(|most| most <= 1024);
+        let fault = if is_small && call.entry.extra.contains_key("thinking") {
+            ModelFault::Other
+        } else if call.tools.iter().any(|tool| tool.name == "t2") {
+            ModelFault::Schema { tool: None, path: None }
+        } else {
+            return Ok(Message::new(Speaker::Ai, &*call.id, "hi"));
+        };
+        Err(ModelError { model: "m".into(), fault, message: "no".into(), retry_after: None })
+    }
+}
+
+#[tokio::test]
+async fn a_short_call_does_not_think() {
+    let mut entry = ModelEntry::new("m", "m", Dialect::Anthropic);
+    entry.extra =
+        json!({"thinking": {"type": "enabled", "budget_tokens": 2000}}).as_object().unwrap().clone();
+    let tool = |name: &str| ToolDefinition {
+        name: name.to_owned(),
+        description: String::new(),
+        schema: json!({}),
+        server: None,
+    };
+    let call = ModelCall {
+        entry,
+        messages: vec![Message::new(Speaker::Human, "h", "hi")],
+        tools: vec![tool("t1"), tool("t2"), tool("t3")],
+        id: "a".to_owned(),
+        reasoning_effort: None,
+    };
+    let error = Blaming::new(Arc::new(Thinker)).call(&call, mpsc::channel(1).0).await.unwrap_err();
+    assert_eq!(error.fault, ModelFault::Schema { tool: Some("t2".to_owned()), path: None });
+}
