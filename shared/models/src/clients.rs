@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ::http::HeaderMap;
+use ::http::header::CONTENT_TYPE;
 use async_trait::async_trait;
 use aws_credential_types::provider::{ProvideCredentials, SharedCredentialsProvider};
 use pudu_app::ports::{Clock, Dialect, ModelCall, ModelError, ModelFault, Models, Piece};
@@ -14,7 +15,7 @@ use tokio::time::timeout;
 
 use crate::dialect::{Listener, Request, Tongue, Trouble, set};
 use crate::fault;
-use crate::frames::Decode;
+use crate::frames::{Decode, Event, Whole};
 use crate::http::Http;
 use crate::redact::shown;
 use crate::{bedrock, scripted};
@@ -100,6 +101,10 @@ impl Clients {
         if !response.status().is_success() {
             return Err(account.refused(response).await);
         }
+        // Not everybody streams who is asked to, and some say in this way that they will not.
+        if account.call.entry.dialect != Dialect::Bedrock && is_json(response.headers()) {
+            decoder = Box::new(Whole::default());
+        }
         let mut bytes = 0;
         while !listener.is_whole() {
             let chunk = timeout(silence, response.chunk()).await.map_err(|_| account.stalled(silence))?;
@@ -111,18 +116,30 @@ impl Clients {
             let events = decoder
                 .push(&chunk)
                 .map_err(|broken| account.error(ModelFault::Transient, &broken.0, None))?;
-            for event in &events {
-                for piece in listener.hear(event).map_err(|trouble| account.troubled(&trouble))? {
-                    // A receiver that is gone wants no pieces; the answer is whole all the same.
-                    let _ = pieces.send(piece).await;
-                }
-            }
+            account.hear(listener.as_mut(), &events, pieces).await?;
         }
+        let rest: Vec<Event> = decoder.end().into_iter().collect();
+        account.hear(listener.as_mut(), &rest, pieces).await?;
         listener.message(&account.call.id).map_err(|trouble| account.troubled(&trouble))
     }
 }
 
 impl Account<'_> {
+    async fn hear(
+        &self,
+        listener: &mut dyn Listener,
+        events: &[Event],
+        pieces: &mpsc::Sender<Piece>,
+    ) -> Result<(), ModelError> {
+        for event in events {
+            for piece in listener.hear(event).map_err(|trouble| self.troubled(&trouble))? {
+                // A receiver that is gone wants no pieces; the answer is whole all the same.
+                let _ = pieces.send(piece).await;
+            }
+        }
+        Ok(())
+    }
+
     /// The error, with its words redacted.
     fn error(&self, fault: ModelFault, words: &str, retry_after: Option<Duration>) -> ModelError {
         let message = shown(words, self.call, &self.headers);
@@ -190,6 +207,11 @@ fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     let millis = number("retry-after-ms").map(|millis| millis / 1000.0);
     let seconds = millis.filter(|seconds| *seconds > 0.0).or_else(|| number("retry-after")).or(millis)?;
     Duration::try_from_secs_f64(seconds).ok()
+}
+
+fn is_json(headers: &HeaderMap) -> bool {
+    let kind = headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+    kind.trim_start().starts_with("application/json")
 }
 
 /// What an error of Amazon's is called: the body alone does not say it.

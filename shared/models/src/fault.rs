@@ -161,8 +161,13 @@ pub(crate) fn words_of(body: &str) -> String {
     let message = text(error, "message")
         .or_else(|| text(error, "Message"))
         .or_else(|| error.as_str().map(str::to_owned));
-    let message =
-        message.or_else(|| text(value, "message")).or_else(|| text(value, "detail")).unwrap_or_default();
+    // Some say it as a list of places and what is wrong with each.
+    let list = ["detail", "message"].iter().find_map(|key| value.get(*key).filter(|said| !said.is_null()));
+    let message = message
+        .or_else(|| text(value, "message"))
+        .or_else(|| text(value, "detail"))
+        .or_else(|| list.map(Value::to_string))
+        .unwrap_or_default();
     // What a provider says of the one behind it.
     let behind = error.pointer("/metadata/raw").and_then(Value::as_str);
     let message = match behind {

@@ -21,6 +21,11 @@ pub(crate) struct Broken(pub(crate) String);
 pub(crate) trait Decode: Send {
     /// The events that are whole with these bytes.
     fn push(&mut self, bytes: &[u8]) -> Result<Vec<Event>, Broken>;
+
+    /// What is left when no more bytes come; of a stream nothing, since what has no end was cut off.
+    fn end(&mut self) -> Option<Event> {
+        None
+    }
 }
 
 /// Server-sent events.
@@ -50,6 +55,27 @@ impl Decode for ServerSent {
             return Err(Broken(format!("an event of the answer is larger than {MAX_EVENT_BYTES} bytes")));
         }
         Ok(events)
+    }
+}
+
+/// An answer that is no stream: one event, the whole of it.
+#[derive(Debug, Default)]
+pub(crate) struct Whole {
+    bytes: Vec<u8>,
+}
+
+impl Decode for Whole {
+    fn push(&mut self, bytes: &[u8]) -> Result<Vec<Event>, Broken> {
+        if self.bytes.len() + bytes.len() > MAX_EVENT_BYTES {
+            return Err(Broken(format!("the answer is larger than {MAX_EVENT_BYTES} bytes")));
+        }
+        self.bytes.extend_from_slice(bytes);
+        Ok(Vec::new())
+    }
+
+    fn end(&mut self) -> Option<Event> {
+        let data = String::from_utf8_lossy(&std::mem::take(&mut self.bytes)).into_owned();
+        (!data.trim().is_empty()).then(|| Event { name: String::new(), data })
     }
 }
 

@@ -37,7 +37,7 @@ pub(crate) fn request(call: &ModelCall) -> Result<Request, Trouble> {
         let tools = call.tools.iter().map(|tool| {
             let parameters = repair::schema(Dialect::OpenAi, &tool.schema);
             json!({"type": "function", "function": {
-                "name": tool.name, "description": tool.description, "parameters": parameters,
+                "name": tool.name, "description": server.description(&tool.description), "parameters": parameters,
             }})
         });
         set(&mut body, "tools", tools.collect());

@@ -98,7 +98,9 @@ impl Listener for Answer {
         if let Some(finish) = text(choice, "finish_reason") {
             self.finish = Some(finish.to_owned());
         }
-        Ok(choice.get("delta").map(|delta| self.delta(delta)).unwrap_or_default())
+        // An answer that is no stream has it all at once.
+        let said = choice.get("delta").or_else(|| choice.get("message"));
+        Ok(said.map(|said| self.delta(said)).unwrap_or_default())
     }
 
     fn is_whole(&self) -> bool {

@@ -1,10 +1,13 @@
 //! What servers of chat completions take differently, by their addresses: each of these was seen to refuse what the others want.
 
+use pudu_domain::text::first_chars;
 use sha2::{Digest, Sha256};
 use url::Url;
 
 use crate::dialect::id_within;
 
+/// Most characters of a tool's description at the provider itself, which refuses the whole call for one more.
+const MAX_DESCRIPTION: usize = 1024;
 /// Longest id of a call that the provider itself takes.
 const MAX_ID: usize = 40;
 /// How long a call's id is at Mistral, which has letters and digits only.
@@ -41,6 +44,17 @@ impl Server {
     /// Whether usage has to be asked for. Mistral tells it anyway, and refuses the question.
     pub(super) const fn is_asked_for_usage(self) -> bool {
         !matches!(self, Self::Mistral)
+    }
+
+    /// What a tool is for, as it is taken.
+    pub(super) fn description(self, description: &str) -> String {
+        let longest = MAX_DESCRIPTION - 1;
+        match self {
+            Self::Own if description.chars().count() > MAX_DESCRIPTION => {
+                format!("{}…", first_chars(description, longest).trim_end())
+            }
+            Self::Own | Self::Mistral | Self::Compatible => description.to_owned(),
+        }
     }
 
     /// The id of a call as it is taken: the same in the call and in its answer.

@@ -56,6 +56,18 @@ fn the_names_of_the_limit_and_of_ids_are_those_of_the_server() {
 }
 
 #[test]
+fn a_description_that_the_provider_itself_refuses_is_cut() {
+    let sent = |url: &str, long: usize| {
+        let mut call = called(Dialect::OpenAi, url);
+        call.tools[0].description = "ü".repeat(long);
+        body(&call)["tools"][0]["function"]["description"].as_str().unwrap().to_owned()
+    };
+    assert_eq!(sent("https://api.openai.com/v1", 1024), "ü".repeat(1024));
+    assert_eq!(sent("https://api.openai.com/v1", 1025), format!("{}…", "ü".repeat(1023)));
+    assert_eq!(sent("https://llm.example/v1", 1025), "ü".repeat(1025));
+}
+
+#[test]
 fn thoughts_go_back_in_the_field_in_which_they_came() {
     let sent = |kwargs: Value, field: Option<&str>| {
         let mut call = called(Dialect::OpenAi, "https://llm.example/v1");

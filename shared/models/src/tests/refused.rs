@@ -90,6 +90,31 @@ async fn an_error_in_the_middle_of_a_stream_is_one() {
 }
 
 #[tokio::test]
+async fn an_answer_that_is_no_stream_is_heard_all_the_same() {
+    let json = |body: &str| Answer {
+        headers: "content-type: application/json; charset=utf-8\r\n",
+        ..Answer::stream(body, 5)
+    };
+    let body = r#"{"id":"c","object":"chat.completion","choices":[{"index":0,"message":{"role":"assistant","content":"hi","tool_calls":[
+        {"id":"a","type":"function","function":{"name":"time","arguments":"{}"}},{"id":"b","type":"function","function":{"name":"weather","arguments":"{}"}}
+    ]},"finish_reason":"tool_calls"}],"usage":{"prompt_tokens":3,"completion_tokens":2,"total_tokens":5}}"#;
+    let provider = Provider::with(json(body)).await;
+    let (message, pieces) = said(&clients(), &call(Dialect::OpenAi, &provider.url, asked())).await;
+    let message = message.unwrap();
+    assert_eq!((message.content.text().as_str(), message.tool_calls.len(), pieces.len()), ("hi", 2, 3));
+    assert_eq!(message.usage_metadata.unwrap().total_tokens, 5);
+    for (dialect, fault) in [(Dialect::OpenAi, ModelFault::Transient), (Dialect::Anthropic, ModelFault::Busy)]
+    {
+        let body = match dialect {
+            Dialect::OpenAi => r#"{"error":{"code":502,"message":"no upstream"}}"#,
+            _ => r#"{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}"#,
+        };
+        assert_eq!(refusal(dialect, json(body)).await.fault, fault);
+    }
+    assert_eq!(refusal(Dialect::OpenAi, json(" ")).await.message, "the answer ended in the middle");
+}
+
+#[tokio::test]
 async fn silence_is_told_from_a_broken_connection() {
     let provider =
         Provider::with(Answer { hangs: true, ..Answer::stream("data: {\"choices\":[]}\n\n", 9) }).await;

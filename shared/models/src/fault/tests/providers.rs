@@ -240,5 +240,7 @@ fn an_error_in_a_stream_may_say_its_own_status() {
 fn what_stands_behind_an_error_is_told_too() {
     let body = r#"{"error":{"code":429,"message":"Provider returned error","metadata":{"raw":"m is rate-limited upstream"}}}"#;
     assert_eq!(words_of(body), "Provider returned error: m is rate-limited upstream");
+    let list = r#"{"object":"error","message":{"detail":[{"type":"extra_forbidden","loc":["body","x"]}]},"code":null}"#;
+    assert_eq!(words_of(list), r#"{"detail":[{"type":"extra_forbidden","loc":["body","x"]}]}"#);
     assert_eq!(words_of(r#"{"__type":"ValidationException","message":"no"}"#), "ValidationException: no");
 }
