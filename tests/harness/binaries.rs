@@ -23,7 +23,7 @@ pub(crate) async fn function(package: &str) -> &'static Path {
 }
 
 /// Where `pudu` is.
-pub(crate) async fn machine() -> &'static Path {
+pub async fn machine() -> &'static Path {
     static BUILT: OnceCell<Programs> = OnceCell::const_new();
     &BUILT.get_or_init(|| build(&MACHINE)).await["pudu"]
 }

@@ -61,15 +61,26 @@ impl Start<'_> {
 impl Function {
     /// Sends an event and returns the answer, which must come within `timeout`.
     pub async fn invoke(&mut self, event: Value, timeout: Duration) -> Value {
+        let outcome = self.try_invoke(event, timeout).await;
+        outcome.unwrap_or_else(|why| panic!("{why}\n{}", self.log()))
+    }
+
+    /// The same; the error is what became of it instead: it failed, was late, or its process ended.
+    pub async fn try_invoke(&mut self, event: Value, timeout: Duration) -> Result<Value, String> {
         let outcome = tokio::select! {
             outcome = self.api.invoke(event, timeout) => outcome,
-            ended = self.process.wait() => panic!("{} ended: {ended:?}\n{}", self.name, self.log()),
+            ended = self.process.wait() => return Err(format!("{} ended: {ended:?}", self.name)),
         };
         match outcome {
-            Some(Outcome::Answered(answer)) => answer,
-            Some(Outcome::Failed(error)) => panic!("{} failed: {error}\n{}", self.name, self.log()),
-            None => panic!("{} did not answer within {timeout:?}\n{}", self.name, self.log()),
+            Some(Outcome::Answered(answer)) => Ok(answer),
+            Some(Outcome::Failed(error)) => Err(format!("{} failed: {error}", self.name)),
+            None => Err(format!("{} did not answer within {timeout:?}", self.name)),
         }
+    }
+
+    /// Its process, while it runs.
+    pub fn process(&self) -> Option<u32> {
+        self.process.id()
     }
 
     /// Sends a Function URL's event for an HTTP request; the status and the JSON of the answer.

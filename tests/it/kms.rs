@@ -1,7 +1,7 @@
 //! The sealing key in the cloud: the real SDK client and the real table, and a KMS that is not Amazon's but speaks its
 //! protocol, so that everything but the service itself is what is deployed.
 
-mod service;
+pub(crate) mod service;
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -15,6 +15,7 @@ mod callers;
 mod canary;
 mod catalog;
 mod changes;
+mod cloud;
 mod config_file;
 mod conformance;
 mod contract;

@@ -130,14 +130,14 @@ pub enum KeysCommand {
     /// Make a key and print it, this once.
     Create(CreateKeyArgs),
     /// List all keys, the revoked ones too.
-    List(KeyTableArgs),
+    List(TableArgs),
     /// Revoke a key: within five seconds it opens nothing any more.
     Revoke {
         /// Its id, as `list` shows it.
         id: String,
         /// The table.
         #[command(flatten)]
-        table: KeyTableArgs,
+        table: TableArgs,
     },
 }
 
@@ -159,7 +159,7 @@ pub struct CreateKeyArgs {
     pub servers: Option<Vec<String>>,
     /// The table.
     #[command(flatten)]
-    pub table: KeyTableArgs,
+    pub table: TableArgs,
 }
 
 /// What a key may do.
@@ -172,9 +172,9 @@ pub enum RoleChoice {
     User,
 }
 
-/// In which table.
+/// In which table: one of this machine, or one of a stack.
 #[derive(Debug, Clone, Args)]
-pub struct KeyTableArgs {
+pub struct TableArgs {
     /// The table in AWS that `--table` names, with the region and the credentials of the environment.
     #[arg(long, conflicts_with_all = ["data_dir", "dynamodb_endpoint"])]
     pub aws: bool,
@@ -223,9 +223,12 @@ pub enum ConfigCommand {
 pub struct ImportArgs {
     /// The file.
     pub file: PathBuf,
+    /// The KMS key by which the functions of a stack seal secrets, an output of the stack.
+    #[arg(long, value_name = "ARN", requires = "aws", required_if_eq("aws", "true"))]
+    pub seal_kms_key: Option<String>,
     /// The table.
     #[command(flatten)]
-    pub store: StoreArgs,
+    pub table: TableArgs,
 }
 
 /// A thread, and where it is.

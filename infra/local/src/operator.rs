@@ -14,6 +14,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post, put};
 use axum::{Json, Router};
 use http::{StatusCode, header};
+use pudu_app::audit::{Audit, AuditError};
 use pudu_app::chain::Chain;
 use pudu_app::configs::{ChangeError, Configs, Current};
 use pudu_app::keys::Keys;
@@ -116,22 +117,32 @@ async fn import(State(operator): State<Operator>, body: Bytes) -> Response {
             return refused(StatusCode::UNPROCESSABLE_ENTITY, &ChangeError::Problems(problems).to_string());
         }
     };
-    // What cannot be read is what an import may be there to repair.
-    let before = operator.stored.current().await.ok();
-    let author = Author::new(&operator.who, "config.import", "the config in the table");
-    let change = operator.stored.import(document, Some(&author));
-    match operator.keys.audit.change(&operator.who, &author.action, &author.target, change).await {
-        Ok(after) => {
-            tracing::info!(
-                config.revision = after.version.number,
-                servers = after.servers.len(),
-                "a config was imported"
-            );
-            Json(Imported::between(before.as_deref(), &after, operator.in_force)).into_response()
-        }
+    let Operator { stored, in_force, keys, who, .. } = operator;
+    match replace(&stored, &keys.audit, &who, document).await {
+        Ok(made) => Json(Imported { in_force, ..made }).into_response(),
         // The operator may see the causes.
         Err(error) => refused(StatusCode::INTERNAL_SERVER_ERROR, &Chain(&error).to_string()),
     }
+}
+
+/// Makes `document` the config, as the word of whoever holds the table, with a record of it.
+pub(crate) async fn replace(
+    stored: &Configs,
+    audit: &Audit,
+    who: &Principal,
+    document: Document,
+) -> Result<Imported, AuditError<ChangeError>> {
+    // What cannot be read is what an import may be there to repair.
+    let before = stored.current().await.ok();
+    let author = Author::new(who, "config.import", "the config in the table");
+    let change = stored.import(document, Some(&author));
+    let after = audit.change(who, &author.action, &author.target, change).await?;
+    tracing::info!(
+        config.revision = after.version.number,
+        servers = after.servers.len(),
+        "a config was imported"
+    );
+    Ok(Imported::between(before.as_deref(), &after, true))
 }
 
 fn refused(status: StatusCode, detail: &str) -> Response {

@@ -14,6 +14,11 @@ pub use kms::KmsKeys;
 
 use crate::settings::{SEAL_KEY_FILE, SEAL_KMS_KEY, SealSource, SettingError, Settings};
 
+/// The key in `wrapped`, wrapped by the KMS key of that name.
+pub fn by_kms(name: String, aws: &SdkConfig, wrapped: Arc<dyn WrappedKeys>) -> Arc<dyn SealKeys> {
+    Arc::new(KmsKeys::new(aws_sdk_kms::Client::new(aws), name, wrapped))
+}
+
 /// The keys that the settings name.
 pub fn from_settings(
     settings: &Settings,
@@ -22,9 +27,7 @@ pub fn from_settings(
     random: Arc<dyn Random>,
 ) -> Result<Arc<dyn SealKeys>, SettingError> {
     match &settings.seal {
-        Some(SealSource::Kms(key)) => {
-            Ok(Arc::new(KmsKeys::new(aws_sdk_kms::Client::new(aws), key.clone(), wrapped)))
-        }
+        Some(SealSource::Kms(key)) => Ok(by_kms(key.clone(), aws, wrapped)),
         Some(SealSource::File(path)) => Ok(Arc::new(FileKeys::new(path.clone(), random))),
         None => Err(SettingError {
             name: SEAL_KMS_KEY,

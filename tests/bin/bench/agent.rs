@@ -1,6 +1,7 @@
 //! Runs of agents without their models: what a step adds to a model's own time and costs at the table, how fast a stream tells what is
-//! stored, what an hour of waiting costs, and how much memory runs side by side take.
+//! stored, what an hour of waiting costs, and how much memory the function takes while subagents work.
 
+mod memory;
 mod talk;
 
 use std::sync::Arc;
@@ -25,7 +26,6 @@ use pudu_domain::{Lane, Policy, Run, RunKey, ThreadKey};
 use pudu_lambda::clock::SystemClock;
 use pudu_lambda::random::OsRandom;
 use pudu_testkit::{FakeBlobs, FixedKeys, fixture};
-use tokio::task::JoinSet;
 use tower::ServiceExt;
 
 use crate::row::Row;
@@ -37,8 +37,6 @@ const RUNS: usize = 20;
 const ROUNDS: usize = 12;
 /// What the streamed run says, in words.
 const WORDS: usize = 4_000;
-/// Runs side by side whose memory is measured.
-const SIDE_BY_SIDE: [usize; 3] = [1, 3, 20];
 
 /// Everything of a process over a table in memory.
 struct Bench {
@@ -89,7 +87,7 @@ pub(crate) async fn run(out: &mut impl FnMut(Row)) -> anyhow::Result<()> {
     steps(out).await?;
     stream(out).await?;
     parked(out).await?;
-    memory(out).await
+    memory::run(out).await
 }
 
 /// From a model's answer to its next call are two steps: the answer is stored, its tool is called, and that is stored.
@@ -185,38 +183,4 @@ async fn parked(out: &mut impl FnMut(Row)) -> anyhow::Result<()> {
         .number("write_units", waiting.write - idle.write)
         .number("read_units", waiting.read - idle.read));
     Ok(())
-}
-
-/// Runs side by side in one process, as subagents are that one invocation happens to take up: what they add to the process's memory while
-/// their model is slow.
-async fn memory(out: &mut impl FnMut(Row)) -> anyhow::Result<()> {
-    let bench = Arc::new(Bench::new(Arc::new(SystemClock)).await?);
-    for count in SIDE_BY_SIDE {
-        let models: Arc<dyn Models> = Arc::new(Talker::slow());
-        let before = resident()?;
-        let mut working = JoinSet::new();
-        for number in 0..count {
-            let thread = fixture::thread(&format!("memory-{count}-{number}"));
-            let key = bench.admit(wanted(&thread, "talk")?).await?;
-            let (bench, models) = (Arc::clone(&bench), Arc::clone(&models));
-            working.spawn(async move { bench.work(&models, &key).await });
-        }
-        SystemClock.sleep(talk::SLOW / 2).await;
-        let during = resident()?;
-        while working.join_next().await.is_some() {}
-        out(Row::of("agent")
-            .with("what", "runs side by side")
-            .with("runs", count)
-            .number("resident_mb", during)
-            .number("added_mb", during - before));
-    }
-    Ok(())
-}
-
-/// This process's resident memory, in megabytes.
-fn resident() -> anyhow::Result<f64> {
-    let status = std::fs::read_to_string("/proc/self/status").context("this system does not tell")?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).context("there is no VmRSS")?;
-    let kilobytes: f64 = line.trim().trim_end_matches("kB").trim().parse()?;
-    Ok(kilobytes / 1024.0)
 }

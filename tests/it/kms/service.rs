@@ -17,15 +17,19 @@ use aws_smithy_runtime_api::client::result::ConnectorError;
 use aws_smithy_runtime_api::client::runtime_components::RuntimeComponents;
 use aws_smithy_types::base64;
 use aws_smithy_types::body::SdkBody;
+use axum::Router;
+use http::{HeaderMap, StatusCode};
 use pudu_app::ports::Random;
 use pudu_lambda::random::OsRandom;
 use serde_json::{Value, json};
+use tokio::net::TcpListener;
 use tokio::sync::Barrier;
+use tokio::task::JoinSet;
 
-pub(super) const ACCOUNT: &str = "123456789012";
-pub(super) const KEY: &str = "arn:aws:kms:eu-central-1:123456789012:key/one";
-pub(super) const OTHER_KEY: &str = "arn:aws:kms:eu-central-1:123456789012:key/other";
-pub(super) const REQUEST_ID: &str = "7c1f3a52-request";
+pub(crate) const ACCOUNT: &str = "123456789012";
+pub(crate) const KEY: &str = "arn:aws:kms:eu-central-1:123456789012:key/one";
+pub(crate) const OTHER_KEY: &str = "arn:aws:kms:eu-central-1:123456789012:key/other";
+pub(crate) const REQUEST_ID: &str = "7c1f3a52-request";
 
 #[derive(Debug)]
 struct Wrapping {
@@ -46,10 +50,10 @@ struct State {
 
 /// The service; clones are the same one.
 #[derive(Debug, Clone, Default)]
-pub(super) struct FakeKms(Arc<Mutex<State>>);
+pub(crate) struct FakeKms(Arc<Mutex<State>>);
 
 impl FakeKms {
-    pub(super) fn client(&self) -> Client {
+    pub(crate) fn client(&self) -> Client {
         let config = aws_sdk_kms::Config::builder()
             .behavior_version(BehaviorVersion::latest())
             .region(Region::new("eu-central-1"))
@@ -61,44 +65,62 @@ impl FakeKms {
     }
 
     /// How many keys were made and unwrapped.
-    pub(super) fn calls(&self) -> (usize, usize) {
+    pub(crate) fn calls(&self) -> (usize, usize) {
         let state = self.0.lock().unwrap();
         (state.made.len(), state.decrypts)
     }
 
     /// The plain keys that were made.
-    pub(super) fn made(&self) -> Vec<[u8; 32]> {
+    pub(crate) fn made(&self) -> Vec<[u8; 32]> {
         self.0.lock().unwrap().made.clone()
     }
 
     /// Refuses everything with an error of that class.
-    pub(super) fn refuse_with(&self, code: &'static str) {
+    pub(crate) fn refuse_with(&self, code: &'static str) {
         self.0.lock().unwrap().refusal = Some(code);
     }
 
     /// Refuses nothing any more.
-    pub(super) fn allow(&self) {
+    pub(crate) fn allow(&self) {
         self.0.lock().unwrap().refusal = None;
     }
 
     /// Breaks every connection from now on.
-    pub(super) fn fall_silent(&self) {
+    pub(crate) fn fall_silent(&self) {
         self.0.lock().unwrap().silent = true;
     }
 
     /// Answers a request for a new key only when so many have asked.
-    pub(super) fn answer_when_asked_by(&self, askers: usize) {
+    pub(crate) fn answer_when_asked_by(&self, askers: usize) {
         self.0.lock().unwrap().barrier = Some(Arc::new(Barrier::new(askers)));
     }
 
     /// Wraps a key.
-    pub(super) fn wrap(&self, plain: [u8; 32], key: &str, context: &Value) -> Vec<u8> {
+    pub(crate) fn wrap(&self, plain: [u8; 32], key: &str, context: &Value) -> Vec<u8> {
         let mut name = [0; 16];
         OsRandom.fill(&mut name);
         let wrapped = [b"wrapped:".as_slice(), &name].concat();
         let wrapping = Wrapping { plain, key: key.to_owned(), context: context.clone() };
         self.0.lock().unwrap().wrappings.insert(wrapped.clone(), wrapping);
         wrapped
+    }
+
+    /// The same service on loopback, for processes: its address, while the value lives.
+    pub(crate) async fn serve(&self) -> (String, JoinSet<()>) {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let kms = self.clone();
+        let handler = async move |headers: HeaderMap, body: String| {
+            let operation =
+                headers.get("x-amz-target").and_then(|name| name.to_str().ok()).unwrap_or_default();
+            match kms.answer(operation, &serde_json::from_str(&body).unwrap()) {
+                Ok(answer) => (StatusCode::OK, answer.to_string()),
+                Err(code) => (StatusCode::BAD_REQUEST, json!({"__type": code}).to_string()),
+            }
+        };
+        let mut serving = JoinSet::new();
+        serving.spawn(async move { axum::serve(listener, Router::new().fallback(handler)).await.unwrap() });
+        (url, serving)
     }
 
     fn answer(&self, operation: &str, asked: &Value) -> Result<Value, &'static str> {

@@ -56,7 +56,7 @@ fn a_config_is_shown_checked_or_imported() {
     let Some(ConfigCommand::Check { file }) = config("config check f").command else { panic!() };
     assert_eq!(file, Path::new("f"));
     let Some(ConfigCommand::Import(args)) = config("config import f --data-dir d").command else { panic!() };
-    assert_eq!((args.file.as_path(), args.store.data_dir.as_path()), (Path::new("f"), Path::new("d")));
+    assert_eq!((args.file.as_path(), args.table.store.data_dir.as_path()), (Path::new("f"), Path::new("d")));
     for line in
         ["config check", "config import", "config --data-dir d check f", "config check f --data-dir d"]
     {

@@ -1,10 +1,13 @@
 //! `pudu config import`: a file becomes the config in the table, as the operator's own word: stdio servers too. It goes
-//! through the Pudu that holds the data folder, or else opens the folder itself.
+//! through the Pudu that holds the data folder, or else opens the folder itself; into a stack's table it is written directly.
+
+mod stack;
 
 use std::path::Path;
 
 use anyhow::bail;
 use http::Method;
+use pudu_app::limits::Limits;
 use pudu_config::adopt;
 
 use super::check::{self, Checked, Text, judge, lease};
@@ -29,15 +32,20 @@ pub(super) async fn imported(args: &ImportArgs) -> anyhow::Result<Vec<String>> {
         Ok((raw, notes)) => (notes.iter().map(|note| format!("note: {note}")).collect(), Ok(raw)),
         Err(problem) => (Vec::new(), Err(problem)),
     };
-    let Checked { lines: findings, document, .. } = judge(Text { raw, warnings }, &EnvSecrets, lease()?);
+    let lease = if args.table.aws { Limits::default().lease } else { lease()? };
+    let Checked { lines: findings, document, .. } = judge(Text { raw, warnings }, &EnvSecrets, lease);
     lines.extend(findings);
     let Some(document) = document else {
         bail!("{} was not imported\n{}", args.file.display(), lines.join("\n"));
     };
+    if args.table.aws {
+        lines.extend(told(&args.file, &stack::import(args, document).await?, None));
+        return Ok(lines);
+    }
     let body = document.expose_raw().to_string();
     let question = Question { method: Method::PUT, path: IMPORT.to_owned(), body: Some(body) };
     // In the table, whatever a start would use.
-    let answer = succeeded(ask(&args.store, &SourceArgs::table(), &question).await?)?;
+    let answer = succeeded(ask(&args.table.store, &SourceArgs::table(), &question).await?)?;
     lines.extend(told(
         &args.file,
         &Imported::read(answer)?,

@@ -15,7 +15,7 @@ use pudu_lambda::clock::SystemClock;
 use pudu_lambda::random::OsRandom;
 
 use super::{Question, ask, exists, succeeded};
-use crate::cli::{KeyTableArgs, KeysCommand, RoleChoice, SourceArgs};
+use crate::cli::{KeysCommand, RoleChoice, SourceArgs, TableArgs};
 use crate::folder::DataFolder;
 use crate::house::USER;
 use crate::operator::keys::{Asked, Kept, PATH, Reply, serve};
@@ -72,7 +72,7 @@ async fn replied(command: &KeysCommand) -> anyhow::Result<Reply> {
     }
 }
 
-async fn put(table: &KeyTableArgs, asked: Asked) -> anyhow::Result<Reply> {
+async fn put(table: &TableArgs, asked: Asked) -> anyhow::Result<Reply> {
     let (args, makes) = (&table.store, matches!(asked, Asked::Create { .. }));
     if table.aws {
         // A table that is not there is a mistyped name; the stack makes it.

@@ -5,17 +5,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
-use pudu_app::ports::{Clock, ModelCall, ModelError, Models, Piece};
+use pudu_app::ports::{ModelCall, ModelError, Models, Piece};
 use pudu_app::runs::Wanted;
 use pudu_domain::chat::{Message, Speaker, ToolCall};
 use pudu_domain::run::{Operation, Strategy};
 use pudu_domain::{Scope, ThreadKey};
-use pudu_lambda::clock::SystemClock;
 use serde_json::{Map, Value, json};
 use tokio::sync::mpsc;
-
-/// How long a slow one takes.
-pub(super) const SLOW: Duration = Duration::from_secs(1);
 
 #[derive(Clone, Copy)]
 enum Kind {
@@ -25,8 +21,6 @@ enum Kind {
     Words(usize),
     /// Delegates once.
     Delegates,
-    /// Says something after a while.
-    Slow,
 }
 
 /// A model. Clones are the same.
@@ -39,7 +33,7 @@ pub(super) struct Talker {
 
 /// A run that is asked for `text`, with what that needs.
 pub(super) fn wanted(thread: &ThreadKey, text: &str) -> anyhow::Result<Wanted> {
-    let options = json!({"is_plan_mode": text == "plan", "subagent_enabled": text == "delegate"});
+    let options = json!({"is_plan_mode": text == "plan", "subagent_enabled": text.starts_with("delegate")});
     let Value::Object(options) = options else { anyhow::bail!("options are an object") };
     Ok(Wanted {
         operation: Operation::Run,
@@ -69,10 +63,6 @@ impl Talker {
 
     pub(super) fn delegating() -> Self {
         Self::of(Kind::Delegates)
-    }
-
-    pub(super) fn slow() -> Self {
-        Self::of(Kind::Slow)
     }
 
     fn of(kind: Kind) -> Self {
@@ -120,10 +110,6 @@ impl Models for Talker {
                     let _ = pieces.send(Piece::Text(word.clone())).await;
                 }
                 text(&said.concat())
-            }
-            Kind::Slow => {
-                SystemClock.sleep(SLOW).await;
-                text("done")
             }
             Kind::Tools(_) | Kind::Delegates => text("done"),
         };

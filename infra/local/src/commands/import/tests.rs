@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use super::*;
-use crate::cli::StoreArgs;
+use crate::cli::{StoreArgs, TableArgs};
 use crate::folder::RunFile;
 use crate::house::{House, Plan};
 use crate::machine::{Machine, listen_anywhere};
@@ -19,12 +19,12 @@ fn args(folder: &TempDir, config: &Value) -> ImportArgs {
     fs::write(&file, config.to_string()).unwrap();
     let store =
         StoreArgs { data_dir: folder.path().join("data"), dynamodb_endpoint: None, table: "pudu".to_owned() };
-    ImportArgs { file, store }
+    ImportArgs { file, seal_kms_key: None, table: TableArgs { aws: false, store } }
 }
 
 /// A running Pudu on the folder, by the table or by a config file.
 async fn running(args: &ImportArgs, config_file: Option<PathBuf>) -> (Machine, Store) {
-    let store = Store::open(&args.store).await.unwrap();
+    let store = Store::open(&args.table.store).await.unwrap();
     let plan = Plan::new(store.client.clone(), store.table.clone(), store.folder.seal_key());
     let house = House::new(Plan { config_file, ..plan }).unwrap();
     house.create_table().await.unwrap();
@@ -36,7 +36,7 @@ async fn running(args: &ImportArgs, config_file: Option<PathBuf>) -> (Machine, S
 
 /// The raw config in the table of a folder that nobody holds.
 async fn stored(args: &ImportArgs) -> Value {
-    let store = Store::open(&args.store).await.unwrap();
+    let store = Store::open(&args.table.store).await.unwrap();
     let plan = Plan::new(store.client.clone(), store.table.clone(), store.folder.seal_key());
     let house = House::new(plan).unwrap();
     house.create_table().await.unwrap();
@@ -138,7 +138,7 @@ async fn what_is_not_valid_or_masked_is_refused_whole() {
         let args = args(&folder, &config);
         let error = imported(&args).await.unwrap_err().to_string();
         assert!(error.contains("was not imported") && error.contains(why), "{error}");
-        assert!(!args.store.data_dir.exists(), "nothing was made");
+        assert!(!args.table.store.data_dir.exists(), "nothing was made");
     }
     let missing = ImportArgs { file: folder.path().join("none.json"), ..args(&folder, &json!({})) };
     assert!(imported(&missing).await.unwrap_err().to_string().contains("none.json cannot be read"));
