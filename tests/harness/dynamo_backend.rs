@@ -57,6 +57,7 @@ impl Backend for DynamoBackend {
             notes: table.clone(),
             threads: table.clone(),
             runs: table.clone(),
+            memories: table.clone(),
             due: table.clone(),
             beacons: table.clone(),
             audit: table.clone(),

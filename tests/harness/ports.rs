@@ -102,6 +102,7 @@ fn ports(
         notes: store.clone(),
         threads: store.clone(),
         runs: store.clone(),
+        memories: store.clone(),
         blobs: Arc::new(FakeBlobs::default()),
         due: store.clone(),
         beacons: store.clone(),

@@ -61,4 +61,5 @@ suites!(
     key_store,
     allowances,
     breakers,
+    memory_store,
 );

@@ -8,6 +8,7 @@ mod config;
 mod credentials;
 mod features;
 mod hung_up;
+mod memory;
 mod models;
 mod operator;
 mod origins;

@@ -3,6 +3,7 @@
 
 mod config;
 mod event;
+mod memory;
 mod operator;
 mod run;
 mod server;
@@ -12,6 +13,7 @@ mod tool;
 
 pub(crate) use config::{ChangedPlace, Differences, PastConfig, Revisions, ServerEntry, Servers};
 pub(crate) use event::ThreadEvent;
+pub(crate) use memory::{CONFIDENCE, MemoryConfig, MemoryDocument, MemoryStatus};
 pub(crate) use operator::{CorruptRow, DeadLetter};
 pub(crate) use run::{MessagePage, RunRecord, RunRecords, RunRow, TokenUsage};
 pub(crate) use server::{ProbeResult, ServerRow};

@@ -1,6 +1,7 @@
 //! From a use case's error to the wire: the only place that chooses a status (reference 8.5).
 
 mod described;
+mod memory;
 mod runs;
 
 use std::time::Duration;

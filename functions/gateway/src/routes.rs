@@ -9,6 +9,7 @@ mod events;
 mod features;
 mod health;
 mod keys;
+mod memory;
 mod models;
 mod openapi;
 mod operator;
@@ -106,6 +107,14 @@ fn described() -> (Router<Gateway>, openapi::Described) {
         .routes(routes!(assistants::search))
         .routes(routes!(assistants::get))
         .routes(routes!(models::list))
+        .routes(routes!(memory::get, memory::clear))
+        .routes(routes!(memory::reload))
+        .routes(routes!(memory::export))
+        .routes(routes!(memory::import))
+        .routes(routes!(memory::config))
+        .routes(routes!(memory::status))
+        .routes(routes!(memory::facts::create))
+        .routes(routes!(memory::facts::update, memory::facts::delete))
         .routes(routes!(tools::call))
         .routes(routes!(tasks::list))
         .routes(routes!(stream::get))

@@ -8,6 +8,7 @@ use pudu_app::configs::Configs;
 use pudu_app::dead_letters::DeadLetters;
 use pudu_app::keys::Keys;
 use pudu_app::limits::Limits;
+use pudu_app::memories::Memories;
 use pudu_app::ports::{Allowances, EventLog, NoteStore};
 use pudu_app::rates::Rates;
 use pudu_app::runs::Runs;
@@ -49,6 +50,8 @@ pub struct Gateway {
     pub threads: Threads,
     /// Runs of agents.
     pub runs: Runs,
+    /// What agents remember of their users.
+    pub memories: Memories,
     /// Their notifications.
     pub notes: Arc<dyn NoteStore>,
     /// What waits for an operator.
@@ -90,6 +93,7 @@ impl Gateway {
             tasks: wiring.tasks(),
             threads: wiring.threads(),
             runs: wiring.runs(),
+            memories: wiring.memories(),
             dead_letters: wiring.dead_letters(),
             notes,
             events,

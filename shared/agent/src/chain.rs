@@ -4,13 +4,14 @@
 //! Row 8, the retries around a model call, is no entry: it is [`crate::retry`], and the breaker and the limit of calls that all
 //! processes share are around [`Models`](pudu_app::ports::Models). Absent, because what they need is not there yet: 4 `ThreadData`,
 //! 5 `Uploads`, 6 `Sandbox`, 9 `Guardrail`, 10 `SandboxAudit`, 11 `ReadBeforeWrite`, 12 `ToolProgress`, 15 `SkillActivation`, 16
-//! `SkillToolPolicy`, 22 `Memory`, 23 `ViewImage`, 30 and 31, what others bring.
+//! `SkillToolPolicy`, 23 `ViewImage`, 30 and 31, what others bring.
 
 use std::sync::Arc;
 
 use crate::clarification::Clarification;
 use crate::deferred::DeferredTools;
 use crate::durable_context::DurableContext;
+use crate::memory::Memory;
 use crate::middleware::{
     DanglingToolCall, DynamicContext, InputSanitization, LoopDetection, Middleware, ModelLengthFinishReason,
     SafetyFinishReason, SystemMessageCoalescing, TerminalResponse, TokenBudget, TokenUsage,
@@ -40,6 +41,7 @@ pub fn lead() -> Chain {
         Arc::new(Todos),
         Arc::new(TokenUsage),
         Arc::new(Title),
+        Arc::new(Memory),
         Arc::new(DeferredTools),
         Arc::new(SystemMessageCoalescing),
         Arc::new(SubagentLimit),

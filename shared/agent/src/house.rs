@@ -24,6 +24,8 @@ pub struct House {
     pub deferred: Option<Deferred>,
     /// Every tool of a server that callers are pointed to.
     pub routed: Vec<Routed>,
+    /// What is told of what is remembered of the user; none if nothing is, or it is not the time to tell it.
+    pub memory: Option<String>,
     /// The run's model, by its name in the config; none if there is none.
     pub model: Option<String>,
     /// What the run's model can take, in tokens; none if nobody said.
@@ -50,6 +52,7 @@ impl House {
             agents,
             search,
             routed,
+            memory: None,
             model: None,
             context_window: None,
         }

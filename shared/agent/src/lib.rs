@@ -12,6 +12,7 @@ pub mod durable_context;
 #[cfg(test)]
 mod fixture;
 pub mod house;
+pub mod memory;
 pub mod middleware;
 pub mod options;
 pub mod own_tools;

@@ -21,7 +21,7 @@ use crate::turn::Turn;
 
 pub use dangling_tool_call::DanglingToolCall;
 pub use dynamic_context::DynamicContext;
-pub(crate) use dynamic_context::REMINDER;
+pub(crate) use dynamic_context::{REMINDER, is_due};
 pub use finish_reason::{ModelLengthFinishReason, SafetyFinishReason};
 pub use input_sanitization::InputSanitization;
 pub use loop_detection::LoopDetection;

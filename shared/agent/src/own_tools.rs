@@ -2,16 +2,18 @@
 
 use std::sync::Arc;
 
+use pudu_app::memories::Memories;
 use pudu_app::tasks::Tasks;
 
 use crate::background::{AnswerBackgroundTask, CancelBackgroundTask, ListBackgroundTasks};
 use crate::clarification::Clarification;
 use crate::deferred::ToolSearch;
+use crate::memory::{MemoryAdd, MemoryDelete, MemorySearch, MemoryUpdate};
 use crate::todos::WriteTodos;
 use crate::tool::Tool;
 
 /// All of them; which of them a run has follows from its options.
-pub fn own_tools(tasks: &Tasks) -> Vec<Arc<dyn Tool>> {
+pub fn own_tools(tasks: &Tasks, memories: &Memories) -> Vec<Arc<dyn Tool>> {
     vec![
         Arc::new(WriteTodos),
         Arc::new(Clarification),
@@ -19,5 +21,9 @@ pub fn own_tools(tasks: &Tasks) -> Vec<Arc<dyn Tool>> {
         Arc::new(ListBackgroundTasks(tasks.clone())),
         Arc::new(CancelBackgroundTask(tasks.clone())),
         Arc::new(AnswerBackgroundTask(tasks.clone())),
+        Arc::new(MemorySearch(memories.clone())),
+        Arc::new(MemoryAdd(memories.clone())),
+        Arc::new(MemoryUpdate(memories.clone())),
+        Arc::new(MemoryDelete(memories.clone())),
     ]
 }

@@ -26,6 +26,7 @@ use async_trait::async_trait;
 use pudu_app::chain::Chain;
 use pudu_app::deadline::Deadline;
 use pudu_app::limits::Limits;
+use pudu_app::memories::Memories;
 use pudu_app::ports::{Clock, ItemKey, Models, Random, RunStore, SealKeys, StoreError};
 use pudu_app::runs::checkpoints::Checkpoints;
 use pudu_app::tools::Tools;
@@ -49,6 +50,8 @@ pub struct Parts {
     pub runs: Arc<dyn RunStore>,
     /// Their states.
     pub checkpoints: Checkpoints,
+    /// What is remembered of users.
+    pub memories: Memories,
     /// Who speaks with models.
     pub models: Arc<dyn Models>,
     /// Tools of servers, the catalogue of them, and the config with its models.

@@ -6,6 +6,8 @@ mod size;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use size::text as text_tokens;
+
 use async_trait::async_trait;
 use pudu_config::Trigger;
 use pudu_domain::chat::{Message, Speaker};

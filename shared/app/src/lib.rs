@@ -21,6 +21,7 @@ pub mod keys;
 pub mod known;
 pub mod limits;
 pub mod listings;
+pub mod memories;
 pub mod models;
 pub mod oidc;
 pub mod ports;

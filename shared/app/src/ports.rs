@@ -16,6 +16,7 @@ mod error;
 mod event_log;
 mod key_store;
 mod mcp_client;
+mod memory_store;
 mod model;
 mod note_store;
 mod peer_store;
@@ -53,6 +54,7 @@ pub use mcp_client::{
     CallError, CallFault, Judged, LeftOut, Listing, MAX_LEFT_OUT, McpClient, RawTool, TaskMethod,
     TaskProtocol, TaskReply, TaskRequest, ToolCall,
 };
+pub use memory_store::{MemoryKept, MemoryStore};
 pub use model::{Dialect, ModelCall, ModelEntry, ModelError, ModelFault, Models, Piece, ToolDefinition};
 pub use note_store::{NoteKey, NoteStore};
 pub use peer_store::{Era, PeerStore};

@@ -15,9 +15,10 @@ use crate::drivers::Drivers;
 use crate::keys::Keys;
 use crate::known::Known;
 use crate::limits::Limits;
+use crate::memories::Memories;
 use crate::ports::{
-    Allowances, AuditLog, Beacons, Blobs, Clock, ConfigSource, DueIndex, KeyStore, McpClient, NoteStore,
-    Random, RunLauncher, RunStore, SealKeys, TaskStore, ThreadStore, TokenVerifier, Vault, Waker,
+    Allowances, AuditLog, Beacons, Blobs, Clock, ConfigSource, DueIndex, KeyStore, McpClient, MemoryStore,
+    NoteStore, Random, RunLauncher, RunStore, SealKeys, TaskStore, ThreadStore, TokenVerifier, Vault, Waker,
 };
 use crate::rates::Rates;
 use crate::runs::{Checkpoints, Launcher, Runs};
@@ -41,6 +42,8 @@ pub struct Ports {
     pub runs: Arc<dyn RunStore>,
     /// What is too large for a row.
     pub blobs: Arc<dyn Blobs>,
+    /// What is remembered of users.
+    pub memories: Arc<dyn MemoryStore>,
     /// What is due.
     pub due: Arc<dyn DueIndex>,
     /// Who is awake.
@@ -171,6 +174,15 @@ impl Wiring {
             random: Arc::clone(&self.ports.random),
             wakeups: self.wakeups(),
             policy: self.policy.clone(),
+        }
+    }
+
+    /// What is remembered of users.
+    pub fn memories(&self) -> Memories {
+        Memories {
+            store: Arc::clone(&self.ports.memories),
+            clock: Arc::clone(&self.ports.clock),
+            random: Arc::clone(&self.ports.random),
         }
     }
 

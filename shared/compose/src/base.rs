@@ -81,6 +81,7 @@ pub fn ports(base: Base) -> Result<Ports, BuildError> {
         notes: table.clone(),
         threads: table.clone(),
         runs: table.clone(),
+        memories: table.clone(),
         blobs,
         due: table.clone(),
         beacons: table.clone(),

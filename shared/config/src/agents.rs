@@ -1,8 +1,9 @@
-//! What agents do beside answering, and where they are held: the blocks `subagents`, `summarization`, `title`, `loop_detection`,
-//! `token_budget` and `tool_output` at the top of the config (agent reference 3.2, 7.1, 7.5, 1.6, 1.4; there they are in
-//! `config.yaml`). Keys that are not known are kept and not read.
+//! What agents do beside answering, and where they are held: the blocks `subagents`, `summarization`, `title`, `memory`,
+//! `loop_detection`, `token_budget` and `tool_output` at the top of the config (agent reference 3.2, 7.1, 7.5, 7.4, 1.6, 1.4; there they
+//! are in `config.yaml`). Keys that are not known are kept and not read.
 
 mod loop_detection;
+mod memory;
 mod subagents;
 mod summarization;
 #[cfg(test)]
@@ -15,6 +16,7 @@ use std::collections::BTreeMap;
 use crate::reader::Reader;
 
 pub use loop_detection::{Limits, LoopDetection};
+pub use memory::{Memory, MemoryMode};
 pub use subagents::{BUILT_IN, CustomAgent, Override, Subagents};
 pub use summarization::{Keep, Summarization, Trigger};
 pub use token_budget::TokenBudget;
@@ -35,6 +37,8 @@ pub struct Agents {
     pub token_budget: TokenBudget,
     /// How long a tool's result may be.
     pub tool_output: ToolOutput,
+    /// What is remembered of users.
+    pub memory: Memory,
 }
 
 /// How a conversation gets its title.
@@ -63,6 +67,7 @@ impl Agents {
             loop_detection: LoopDetection::read(top),
             token_budget: TokenBudget::read(top),
             tool_output: ToolOutput::read(top),
+            memory: Memory::read(top),
         }
     }
 }

@@ -120,7 +120,7 @@ impl Document {
         self.tool_search
     }
 
-    /// What agents do beside answering (`subagents`, `summarization`, `title`, `loop_detection`, …; agent
+    /// What agents do beside answering (`subagents`, `summarization`, `title`, `memory`, `loop_detection`, …; agent
     /// reference 3.2, 7, 1.4).
     pub fn agents(&self) -> &Agents {
         &self.agents

@@ -36,8 +36,8 @@ mod tool_search;
 pub use adopt::adopt;
 pub use advice::advise;
 pub use agents::{
-    Agents, BUILT_IN as BUILT_IN_SUBAGENTS, CustomAgent, Ends, Keep, Limits, LoopDetection, Override,
-    Subagents, Summarization, Title, TokenBudget, ToolOutput, Trigger,
+    Agents, BUILT_IN as BUILT_IN_SUBAGENTS, CustomAgent, Ends, Keep, Limits, LoopDetection, Memory,
+    MemoryMode, Override, Subagents, Summarization, Title, TokenBudget, ToolOutput, Trigger,
 };
 pub use archived::Archived;
 pub use canonical::{canonical, sha256_hex};

@@ -88,6 +88,10 @@ macro_rules! text_id {
     };
 }
 
+mod memory;
+
+pub use memory::{AgentName, FactId};
+
 text_id!(
     /// A chat thread (reference 8.2).
     ThreadId, "thread id", "must be 1 to 64 characters of A-Z, a-z, 0-9, _ and -",

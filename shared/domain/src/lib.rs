@@ -14,6 +14,7 @@ pub mod event;
 pub mod goal;
 pub mod ids;
 pub mod key_part;
+pub mod memory;
 pub mod note;
 pub mod payload;
 pub mod policy;
@@ -32,9 +33,10 @@ pub use conversation::Conversation;
 pub use durable::{Due, Durable, Expect, Generation, Lane, Lease, Owner, Verdict};
 pub use event::Event;
 pub use ids::{
-    CredentialTag, IdempotencyKey, KeyId, KeyName, RemoteTaskId, RunId, ServerName, ServerTag, TaskId,
-    TaskKey, TaskName, ThreadId, ThreadKey, UserId,
+    AgentName, CredentialTag, FactId, IdempotencyKey, KeyId, KeyName, RemoteTaskId, RunId, ServerName,
+    ServerTag, TaskId, TaskKey, TaskName, ThreadId, ThreadKey, UserId,
 };
+pub use memory::{Memory, MemoryKey};
 pub use note::Note;
 pub use payload::Payload;
 pub use policy::Policy;

@@ -13,6 +13,7 @@ pub(crate) mod durable;
 pub(crate) mod event;
 pub(crate) mod handle;
 pub(crate) mod idempotency;
+pub(crate) mod memory;
 pub(crate) mod news;
 pub(crate) mod note;
 pub(crate) mod parts;

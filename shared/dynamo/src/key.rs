@@ -6,8 +6,8 @@
 
 use pudu_app::ports::{Background, NoteKey, SHARDS, TokenKey};
 use pudu_domain::{
-    KeyId, Lane, RemoteTaskId, RunId, RunKey, ServerName, ServerTag, TaskId, TaskKey, ThreadKey, Timestamp,
-    UserId, key_part,
+    KeyId, Lane, MemoryKey, RemoteTaskId, RunId, RunKey, ServerName, ServerTag, TaskId, TaskKey, ThreadKey,
+    Timestamp, UserId, key_part,
 };
 use sha2::{Digest, Sha256};
 
@@ -29,6 +29,8 @@ pub(crate) const AFTER_RUNS: &str = "run$";
 pub const RECORDS: &str = "rec#";
 /// What sorts behind every digit: the end of a range of numbers.
 pub(crate) const AFTER_DIGITS: &str = ":";
+/// The sort key of what the lead remembers.
+const LEAD_MEMORY: &str = "#";
 /// The partition of API keys.
 pub const API_KEYS: &str = "keys";
 /// The partition of the records of changes.
@@ -117,6 +119,8 @@ pub enum Key {
         /// When its conversation was made.
         made: Timestamp,
     },
+    /// What is remembered of a user: `memory#<user>`, `<name of the custom agent>`, or `#` for the lead: no name has that.
+    Memory(MemoryKey),
     /// Which config revision is current: `config`, `current`.
     Pointer,
     /// The key that seals credentials, wrapped by one that is not in the table: `config`, `seal`.
@@ -236,6 +240,7 @@ impl Key {
             Self::Bucket(user) => format!("rate#{}", key_part::encode(user.as_str())),
             Self::Breaker(model) => format!("model#{}", key_part::encode(model)),
             Self::Peer(digest) => format!("peer#{}", key_part::encode(digest)),
+            Self::Memory(key) => format!("memory#{}", key_part::encode(key.user.as_str())),
             Self::Beacon(_) => "meta".to_owned(),
             Self::Audit(_) => AUDIT.to_owned(),
             Self::ApiKey(_) => API_KEYS.to_owned(),
@@ -278,6 +283,10 @@ impl Key {
             | Self::Breaker(_)
             | Self::Peer(_)
             | Self::Token { .. } => "-".to_owned(),
+            Self::Memory(key) => match &key.agent {
+                None => LEAD_MEMORY.to_owned(),
+                Some(agent) => key_part::encode(agent.as_str()),
+            },
             Self::Beacon(function) => format!("beacon#{}", function.as_str()),
             Self::Audit(id) => key_part::encode(id),
             Self::ApiKey(id) => format!("key#{id}"),

@@ -24,6 +24,7 @@ mod durable_row;
 mod event_log;
 mod item;
 mod key_store;
+mod memory_store;
 mod note_store;
 mod peer_store;
 mod range;

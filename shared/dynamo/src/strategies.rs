@@ -18,9 +18,9 @@ use pudu_domain::task::{
 use pudu_domain::text::Snippet;
 use pudu_domain::token::{Access, Rejections, Sealed, Trouble};
 use pudu_domain::{
-    CredentialTag, Due, Durable, Event, Generation, KeyDigest, KeyId, KeyName, Lane, Lease, Note, Owner,
-    Payload, RemoteTaskId, Role, RunId, RunKey, Scope, ServerName, ServerTag, Status, Task, TaskId, TaskKey,
-    TaskName, TaskSpec, Thread, ThreadId, ThreadKey, Timestamp, Token, UserId,
+    AgentName, CredentialTag, Due, Durable, Event, Generation, KeyDigest, KeyId, KeyName, Lane, Lease,
+    MemoryKey, Note, Owner, Payload, RemoteTaskId, Role, RunId, RunKey, Scope, ServerName, ServerTag, Status,
+    Task, TaskId, TaskKey, TaskName, TaskSpec, Thread, ThreadId, ThreadKey, Timestamp, Token, UserId,
 };
 use pudu_domain::{note, thread};
 use serde_json::{Map, Value};
@@ -102,6 +102,11 @@ pub(crate) fn run_key() -> impl Strategy<Value = RunKey> {
     (thread_key(), run_id()).prop_map(|(thread, id)| RunKey { thread, id })
 }
 
+fn memory_key() -> impl Strategy<Value = MemoryKey> {
+    let agent = of("[a-z0-9-]{1,128}".prop_map(|name| AgentName::parse(name).unwrap()));
+    (user(), agent).prop_map(|(user, agent)| MemoryKey { user, agent })
+}
+
 pub(crate) fn key() -> impl Strategy<Value = Key> {
     let handle = (thread_key(), server_name(), "\\PC{0,200}", "\\PC{0,100}x");
     prop_oneof![
@@ -132,6 +137,7 @@ pub(crate) fn key() -> impl Strategy<Value = Key> {
         (user(), "[0-9a-f]{64}").prop_map(|(user, digest)| Key::RunKeyed { user, digest }),
         (thread_key(), time()).prop_map(|(thread, made)| Key::Listed { thread, made }),
         "[0-9a-f]{64}".prop_map(Key::Peer),
+        memory_key().prop_map(Key::Memory),
         "[0-9a-f]{32}".prop_map(Key::Audit),
         "[0-9a-z]{12}".prop_map(|id| Key::ApiKey(KeyId::parse(id).unwrap())),
         task_key().prop_map(|key| Key::Bucket(key.thread.user)),

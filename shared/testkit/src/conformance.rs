@@ -23,6 +23,7 @@ mod events;
 mod handle;
 mod life;
 mod list;
+mod memories;
 mod notes;
 mod peers;
 mod repeatable;
@@ -42,7 +43,7 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use pudu_app::ports::{
     Allowances, AuditLog, Beacons, Breakers, CatalogStore, ConfigStore, DueIndex, EventLog, KeyStore,
-    NoteKey, NoteStore, PeerStore, RunStore, TaskStore, ThreadStore, TokenStore, WrappedKeys,
+    MemoryStore, NoteKey, NoteStore, PeerStore, RunStore, TaskStore, ThreadStore, TokenStore, WrappedKeys,
 };
 use pudu_domain::{RunKey, TaskKey};
 
@@ -92,6 +93,8 @@ pub struct World {
     pub allowances: Arc<dyn Allowances>,
     /// Breakers of models.
     pub breakers: Arc<dyn Breakers>,
+    /// What is remembered of users.
+    pub memories: Arc<dyn MemoryStore>,
     /// The clock that the stores read.
     pub clock: Arc<ManualClock>,
     /// Makes rows undecodable, where that is possible.
@@ -131,7 +134,7 @@ pub struct Suite {
 }
 
 /// Every suite.
-pub const SUITES: [Suite; 16] = [
+pub const SUITES: [Suite; 17] = [
     Suite {
         port: "task_store",
         parts: &[
@@ -163,6 +166,7 @@ pub const SUITES: [Suite; 16] = [
     Suite { port: "key_store", parts: &[api_keys::CASES] },
     Suite { port: "allowances", parts: &[allowances::CASES] },
     Suite { port: "breakers", parts: &[breakers::CASES] },
+    Suite { port: "memory_store", parts: &[memories::CASES] },
 ];
 
 /// Names a function as a case.
@@ -227,7 +231,8 @@ pub fn fake_world(flaw: Option<Flaw>) -> World {
         audit: store.clone(),
         keys: store.clone(),
         allowances: store.clone(),
-        breakers: store,
+        breakers: store.clone(),
+        memories: store,
         clock,
         vandal: Some(Arc::new(table)),
         keep: Arc::new(()),

@@ -12,6 +12,7 @@ mod configs;
 mod events;
 mod index;
 mod keys;
+mod memories;
 mod notes;
 mod peers;
 pub(crate) mod rows;

@@ -15,8 +15,16 @@ use tower::ServiceExt;
 use super::dead_url;
 
 /// What any caller may ask; whatever is not here takes an administrator.
-const OF_USERS: [&str; 7] =
-    ["/mcp", "/api/features", "/api/tools", "/api/threads", "/api/runs", "/api/assistants", "/api/models"];
+const OF_USERS: [&str; 8] = [
+    "/mcp",
+    "/api/features",
+    "/api/tools",
+    "/api/threads",
+    "/api/runs",
+    "/api/assistants",
+    "/api/models",
+    "/api/memory",
+];
 
 /// What answers whoever asks.
 const OF_ANYBODY: [(&str, &str); 3] = [("GET", "/healthz"), ("GET", "/openapi.json"), ("GET", "/docs")];

@@ -13,8 +13,8 @@ use utoipa::openapi::{Required, Type};
 
 use crate::state::Gateway;
 
-/// The header `If-Match`: the tags one of which the config must have. None when it is absent, or `*`, which is "whatever there
-/// is": there always is a config.
+/// The header `If-Match`: the tags one of which the config, or a memory, must have. None when it is absent, or `*`, which is
+/// "whatever there is": there always is one.
 pub(crate) struct IfMatch(pub(crate) Option<Vec<String>>);
 
 /// The header `If-None-Match`: what the caller has already.
@@ -72,7 +72,7 @@ fn in_header(name: &str, what: &str) -> Vec<Parameter> {
 
 impl IntoParams for IfMatch {
     fn into_params(_: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
-        in_header("If-Match", "The ETag of the config that was read: over another one nothing is changed")
+        in_header("If-Match", "The ETag of what was read: over another state of it nothing is changed")
     }
 }
 

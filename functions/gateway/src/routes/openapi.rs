@@ -30,6 +30,7 @@ const ETAG_DIGITS: usize = 16;
         (name = "mcp", description = "The same for MCP clients"),
         (name = "threads", description = "What tasks and runs belong to"),
         (name = "runs", description = "What agents do in threads"),
+        (name = "memory", description = "What agents remember of the caller"),
         (name = "config", description = "The MCP servers; for administrators"),
         (name = "operator", description = "What waits for somebody; for administrators"),
         (name = "service", description = "Pudu itself")

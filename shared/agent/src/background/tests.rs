@@ -45,6 +45,7 @@ impl Stage {
             tasks: store.clone(),
             notes: store.clone(),
             threads: store.clone(),
+            memories: store.clone(),
             due: store.clone(),
             beacons: store.clone(),
             audit: store.clone(),

@@ -1,16 +1,20 @@
-//! Row 14, `DynamicContext`: what day it is, in a reminder before what the user says. It is written into the conversation once,
-//! and again when the day has changed, so that everything before it stays as a provider has it in its cache.
+//! Row 14, `DynamicContext`: what day it is and what is remembered of the user, in a reminder before what he says. It is written into
+//! the conversation once, and again when the day has changed, so that everything before it stays as a provider has it in its cache. A
+//! memory that changes during the day is told in the next conversation, or on the next day: telling it anew in each run would have the
+//! conversation repeat what was learnt from it.
 
 use async_trait::async_trait;
 use pudu_domain::Timestamp;
 use pudu_domain::chat::{Message, Speaker};
-use pudu_domain::state::Write;
+use pudu_domain::state::{State, Write};
 use serde::{Deserialize, Serialize};
 
 use super::{Aside, Middleware};
 use crate::dates;
 use crate::turn::Turn;
 
+/// By which name it counts.
+const NAME: &str = "dynamic_context";
 /// The name of the message.
 pub(crate) const REMINDER: &str = "dynamic_context";
 /// What the id of a message ends with that gave its own to the reminder before it.
@@ -29,14 +33,12 @@ struct Counters {
 #[async_trait]
 impl Middleware for DynamicContext {
     fn name(&self) -> &'static str {
-        "dynamic_context"
+        NAME
     }
 
     async fn before_model(&self, turn: &mut Turn<'_>, _aside: &dyn Aside) {
-        let Counters { day } = turn.counters(self.name());
-        let today = dates::day(turn.now);
-        let visible = turn.state().messages.iter().any(|message| message.name.as_deref() == Some(REMINDER));
-        if visible && day == today {
+        let visible = is_visible(turn.state());
+        if !is_due(turn.state(), turn.now) {
             return;
         }
         let users = |message: &Message| message.speaker == Speaker::Human;
@@ -45,7 +47,7 @@ impl Middleware for DynamicContext {
         let at = if visible { messages.iter().rposition(users) } else { messages.iter().position(users) };
         let tail: Vec<Message> = at.map(|at| messages.iter().skip(at).cloned().collect()).unwrap_or_default();
         let Some((first, rest)) = tail.split_first() else { return };
-        let (reminder, first) = swapped(first, turn.now);
+        let (reminder, first) = swapped(first, turn.now, turn.options.house.memory.as_deref());
         // Replaced by id, and what follows is said again behind it: the order of everything stays.
         for message in rest {
             turn.write(Write::RemoveMessage(message.id.clone()));
@@ -55,14 +57,26 @@ impl Middleware for DynamicContext {
         for message in rest.iter().cloned() {
             turn.say(message);
         }
-        turn.count(self.name(), &Counters { day: today });
+        turn.count(NAME, &Counters { day: dates::day(turn.now) });
     }
 }
 
+/// Whether the reminder is to be written before the next model call.
+pub(crate) fn is_due(state: &State, now: Timestamp) -> bool {
+    let counted = state.counters.get(NAME).cloned().and_then(|value| serde_json::from_value(value).ok());
+    let Counters { day } = counted.unwrap_or_default();
+    !is_visible(state) || day != dates::day(now)
+}
+
+fn is_visible(state: &State) -> bool {
+    state.messages.iter().any(|message| message.name.as_deref() == Some(REMINDER))
+}
+
 /// The reminder, which gets the place of `message`, and `message` under another id.
-fn swapped(message: &Message, now: Timestamp) -> (Message, Message) {
-    let text =
-        format!("<system-reminder>\n<current_date>{}</current_date>\n</system-reminder>", dates::day(now));
+fn swapped(message: &Message, now: Timestamp, memory: Option<&str>) -> (Message, Message) {
+    let date = format!("<current_date>{}</current_date>", dates::day(now));
+    let parts = [Some(date.as_str()), memory].into_iter().flatten().collect::<Vec<_>>().join("\n");
+    let text = format!("<system-reminder>\n{parts}\n</system-reminder>");
     let reminder = Message::new(Speaker::System, message.id.clone(), text).named(REMINDER).hidden();
     (reminder, Message { id: format!("{}{SWAPPED}", message.id), ..message.clone() })
 }
@@ -71,7 +85,6 @@ fn swapped(message: &Message, now: Timestamp) -> (Message, Message) {
 mod tests {
     use std::time::Duration;
 
-    use pudu_domain::state::State;
     use serde_json::json;
 
     use super::*;
@@ -104,6 +117,26 @@ mod tests {
         let state = before(state, NOW + Duration::from_hours(24)).await;
         assert_eq!(ids(&state), ["u1", "u1__user", "a1", "u2", "u2__user"]);
         assert!(state.messages[3].content.text().contains("1970-01-02, Friday"));
+    }
+
+    #[tokio::test]
+    async fn what_is_remembered_stands_in_the_reminder_and_what_changes_later_is_not_told_again() {
+        let mut world = World::new(&json!({}));
+        std::sync::Arc::make_mut(&mut world.options.house).memory =
+            Some("<memory>\nlikes tea\n</memory>".into());
+        let mut turn = world.turn(said([human("u1", "hi")]));
+        DynamicContext.before_model(&mut turn, &Says(None)).await;
+        let state = turn.finish().state;
+        assert_eq!(
+            state.messages[0].content.text(),
+            "<system-reminder>\n<current_date>1970-01-01, Thursday</current_date>\n<memory>\nlikes tea\n</memory>\n</system-reminder>"
+        );
+        assert!(!is_due(&state, NOW) && is_due(&state, NOW + Duration::from_hours(24)));
+        std::sync::Arc::make_mut(&mut world.options.house).memory =
+            Some("<memory>\nlikes coffee\n</memory>".into());
+        let mut turn = world.turn(state.clone());
+        DynamicContext.before_model(&mut turn, &Says(None)).await;
+        assert_eq!(turn.finish().state, state);
     }
 
     #[tokio::test]

@@ -1,4 +1,4 @@
-//! What a claim reads once beside the run: the config, the tools of servers, the model.
+//! What a claim reads once beside the run: the config, the tools of servers, the model, and what is remembered of the user.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,14 +7,19 @@ use pudu_app::chain::Chain;
 use pudu_app::configs::ConfigError;
 use pudu_app::models::Chosen;
 use pudu_app::ports::ModelError;
+use pudu_config::Memory;
 
 use super::mcp::principal;
 use super::session::{Session, Stop};
 use crate::house::House;
+use crate::memory;
+use crate::middleware::is_due;
 use crate::options::Options;
 
 /// How long servers whose tools are not known are waited for: a run does not stand still for one that is down.
 const DISCOVERY: Duration = Duration::from_secs(10);
+/// How long what is remembered is waited for.
+const REMEMBERING: Duration = Duration::from_secs(5);
 
 impl Session {
     /// Reads what the operator settled and which tools there are. A config that cannot be read ends no run.
@@ -38,12 +43,32 @@ impl Session {
         search.enabled &= self.spec.subagent.as_ref().is_none_or(|subagent| subagent.tools.is_none());
         // Nothing runs commands yet, so no type that only does that can be used.
         let mut house = House::new(document.agents().clone(), search, &self.listed, false);
+        house.memory = self.remembered(&house.agents.memory).await?;
         if let Ok(chosen) = self.chosen().await? {
             house.context_window = chosen.context_window;
             house.model = Some(chosen.entry.name);
         }
         self.options = Arc::new(Options { house: Arc::new(house), ..Options::clone(&self.options) });
         Ok(())
+    }
+
+    /// What is told of what is remembered, if this is the time to tell it. What cannot be read in time is not told: the run goes on.
+    async fn remembered(&mut self, settings: &Memory) -> Result<Option<String>, Stop> {
+        if !settings.tells() || self.spec.subagent.is_some() || !is_due(&self.state, self.now()) {
+            return Ok(None);
+        }
+        let (memories, key) = (self.parts.memories.clone(), memory::key(&self.run, &self.options));
+        match self.watched(tokio::time::timeout(REMEMBERING, memories.read(&key))).await? {
+            Ok(Ok(read)) => Ok(memory::told::told(&read, settings.max_injection_tokens)),
+            Ok(Err(error)) => {
+                tracing::warn!(run.id = %self.run.key.id, error = %Chain(&error), "a run goes on without what is remembered");
+                Ok(None)
+            }
+            Err(_) => {
+                tracing::warn!(run.id = %self.run.key.id, "a run goes on without what is remembered, which could not be read in time");
+                Ok(None)
+            }
+        }
     }
 
     /// The run's model. Inside, why there is none that can be asked.

@@ -4,6 +4,7 @@ mod children;
 mod ends;
 mod guards;
 mod lost;
+mod memory;
 mod simulated;
 mod stage;
 mod storm;

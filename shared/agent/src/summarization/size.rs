@@ -17,7 +17,7 @@ fn one(message: &Message) -> u64 {
 }
 
 /// Four ASCII characters are a token, any other is one: of Chinese text a quarter would be far too few.
-fn text(text: &str) -> u64 {
+pub(crate) fn text(text: &str) -> u64 {
     let (ascii, other) =
         text.chars().fold(
             (0_u64, 0_u64),

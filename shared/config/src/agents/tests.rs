@@ -133,3 +133,35 @@ fn limits_that_contradict_each_other_are_told_with_their_places() {
     let narrow = Document::parse(json!({"loop_detection": {"window_size": 4}})).unwrap();
     assert_eq!(narrow.warnings().len(), 1, "it would never stop a run");
 }
+
+#[test]
+fn nothing_is_remembered_unless_it_is_wanted() {
+    let memory = read(json!({})).memory;
+    assert!(!memory.enabled && !memory.extracts() && !memory.tells());
+    assert_eq!((memory.max_facts, memory.fact_confidence_threshold), (100, 0.7));
+    assert_eq!((memory.debounce, memory.max_injection_tokens), (Duration::from_secs(30), 2000));
+    assert!(read(json!({"memory": {"enabled": true}})).memory.extracts());
+}
+
+#[test]
+fn a_memory_is_kept_by_tools_or_by_looking_back() {
+    let memory = read(json!({"memory": {
+        "enabled": true, "mode": "tool", "model_name": "small", "debounce_seconds": 5, "max_facts": 9999,
+        "fact_confidence_threshold": 0, "max_injection_tokens": 500, "injection_enabled": false, "storage_path": "kept",
+    }}))
+    .memory;
+    assert!(memory.enabled && !memory.extracts() && !memory.tells());
+    assert_eq!((memory.mode, memory.model.as_deref()), (MemoryMode::Tool, Some("small")));
+    assert_eq!((memory.debounce, memory.max_facts), (Duration::from_secs(5), 500));
+    assert_eq!((memory.fact_confidence_threshold, memory.max_injection_tokens), (0.0, 500));
+    for (wrong, place) in [
+        (json!({"mode": "both"}), "memory.mode"),
+        (json!({"fact_confidence_threshold": 1.5}), "memory.fact_confidence_threshold"),
+        (json!({"fact_confidence_threshold": "high"}), "memory.fact_confidence_threshold"),
+        (json!({"debounce_seconds": "soon"}), "memory.debounce_seconds"),
+        (json!([]), "memory"),
+    ] {
+        let problems = Document::parse(json!({"memory": wrong})).unwrap_err();
+        assert!(problems[0].to_string().contains(place), "{place}: {problems:?}");
+    }
+}

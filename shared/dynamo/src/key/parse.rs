@@ -2,10 +2,11 @@
 
 use pudu_app::ports::{Background, NoteKey};
 use pudu_domain::{
-    KeyId, RunId, RunKey, ServerTag, TaskId, TaskKey, ThreadId, ThreadKey, Timestamp, UserId, key_part,
+    AgentName, KeyId, MemoryKey, RunId, RunKey, ServerTag, TaskId, TaskKey, ThreadId, ThreadKey, Timestamp,
+    UserId, key_part,
 };
 
-use super::{API_KEYS, AUDIT, Key};
+use super::{API_KEYS, AUDIT, Key, LEAD_MEMORY};
 
 impl Key {
     /// The key that is stored as `pk` and `sk`; none if it is not one of ours. Only the spelling that [`Key::pk`] and
@@ -38,6 +39,7 @@ impl Key {
             ["threads", user] => Self::parse_listed(UserId::parse(key_part::decode(user)?).ok()?, sk)?,
             ["model", name] => Self::Breaker(key_part::decode(name)?),
             ["rate", user] => Self::Bucket(UserId::parse(key_part::decode(user)?).ok()?),
+            ["memory", user] => Self::parse_memory(UserId::parse(key_part::decode(user)?).ok()?, sk)?,
             ["peer", digest] => Self::Peer(key_part::decode(digest)?),
             ["token", "server", server, identity] => Self::Token {
                 server: ServerTag::stored((*server).to_owned()),
@@ -97,6 +99,14 @@ impl Key {
         let thread = ThreadId::parse(key_part::decode(thread)?).ok()?;
         let made = Timestamp::from_millis(made.parse().ok()?);
         Some(Self::Listed { thread: ThreadKey { user, thread }, made })
+    }
+
+    fn parse_memory(user: UserId, sk: &str) -> Option<Self> {
+        let agent = match sk {
+            LEAD_MEMORY => None,
+            agent => Some(AgentName::parse(key_part::decode(agent)?).ok()?),
+        };
+        Some(Self::Memory(MemoryKey { user, agent }))
     }
 
     fn parse_in_catalogue(server: ServerTag, sk: &str) -> Option<Self> {

@@ -1,5 +1,5 @@
 use proptest::prelude::*;
-use pudu_domain::ThreadId;
+use pudu_domain::{AgentName, ThreadId};
 
 use super::*;
 use crate::strategies::{key, task_id};
@@ -70,6 +70,16 @@ fn the_keys_are_those_of_the_table_in_the_design() {
             "key#a0a0a0a0a0a0".to_owned(),
         ),
         (Key::Audit("0a".repeat(16)), "audit".to_owned(), "0a".repeat(16)),
+        (
+            Key::Memory(MemoryKey { user: thread().user, agent: None }),
+            "memory#local%3Adefault".to_owned(),
+            "#".to_owned(),
+        ),
+        (
+            Key::Memory(MemoryKey { user: thread().user, agent: AgentName::parse("a-1").ok() }),
+            "memory#local%3Adefault".to_owned(),
+            "a-1".to_owned(),
+        ),
         (Key::Pointer, "config".to_owned(), "current".to_owned()),
         (Key::WrappedKey, "config".to_owned(), "seal".to_owned()),
         (Key::Revision(3), "config".to_owned(), "rev#00000000000000000003".to_owned()),

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use pudu_app::ports::{
-    AuditLog, Beacons, CatalogStore, Clock, ConfigStore, DeliveredEvent, DueIndex, KeyStore, NoteStore,
-    RunStore, TaskStore, ThreadStore,
+    AuditLog, Beacons, CatalogStore, Clock, ConfigStore, DeliveredEvent, DueIndex, KeyStore, MemoryStore,
+    NoteStore, RunStore, TaskStore, ThreadStore,
 };
 use pudu_domain::{Durable, Note, TaskKey, Thread, ThreadKey};
 
@@ -23,6 +23,8 @@ pub struct Stores {
     pub threads: Arc<dyn ThreadStore>,
     /// Runs of agents.
     pub runs: Arc<dyn RunStore>,
+    /// What is remembered of users.
+    pub memories: Arc<dyn MemoryStore>,
     /// What is due.
     pub due: Arc<dyn DueIndex>,
     /// Who is awake.
@@ -86,6 +88,7 @@ impl Backend for FakeBackend {
             notes,
             threads: store.clone(),
             runs: store.clone(),
+            memories: store.clone(),
             due: store.clone(),
             beacons: store.clone(),
             audit: store.clone(),

@@ -78,6 +78,7 @@ impl<B: Backend> World<B> {
             notes: stores.notes,
             threads: stores.threads,
             runs: stores.runs,
+            memories: stores.memories,
             blobs: Arc::new(Gated::new(blobs, gate.clone())),
             due: stores.due,
             beacons: stores.beacons,

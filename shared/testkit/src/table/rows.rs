@@ -9,8 +9,8 @@ use pudu_app::ports::{
 use pudu_domain::breaker::Breaker;
 use pudu_domain::bucket::Bucket;
 use pudu_domain::{
-    Due, Durable, Expect, KeyId, Lane, Lease, Note, ServerTag, TaskKey, Thread, ThreadKey, Timestamp, Token,
-    UserId, Verdict,
+    Due, Durable, Expect, KeyId, Lane, Lease, Memory, MemoryKey, Note, ServerTag, TaskKey, Thread, ThreadKey,
+    Timestamp, Token, UserId, Verdict,
 };
 
 use super::events::{Body, Marker};
@@ -58,6 +58,7 @@ pub(super) struct Rows {
     pub(super) buckets: BTreeMap<UserId, Bucket>,
     /// By the name of their model.
     pub(super) breakers: BTreeMap<String, Breaker>,
+    pub(super) memories: BTreeMap<MemoryKey, Memory>,
     pub(super) runs: Runs,
     pub(super) index: Index,
     pub(super) writes: Vec<Write>,
@@ -105,6 +106,7 @@ impl Rows {
             audit: BTreeMap::new(),
             buckets: BTreeMap::new(),
             breakers: BTreeMap::new(),
+            memories: BTreeMap::new(),
             runs: Runs::default(),
             index,
             writes: Vec::new(),

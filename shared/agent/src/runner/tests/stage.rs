@@ -134,6 +134,7 @@ impl Stage {
             notes: store.clone(),
             threads: store.clone(),
             runs: store.clone(),
+            memories: store.clone(),
             blobs: Arc::new(self.blobs.clone()),
             due: store.clone(),
             beacons: store.clone(),
@@ -173,7 +174,7 @@ impl Stage {
         let mut own: Vec<Arc<dyn Tool>> = vec![Arc::new(self.counted.clone())];
         let (mut lead, mut subagent) = (self.chain.clone(), self.chain.clone());
         if self.is_whole {
-            own.extend(own_tools(&wiring.tasks()));
+            own.extend(own_tools(&wiring.tasks(), &wiring.memories()));
             lead.extend(chain::lead());
             subagent.extend(chain::subagent());
         }
@@ -181,6 +182,7 @@ impl Stage {
             worker: "agent".to_owned(),
             runs: Arc::clone(&checkpoints.store),
             checkpoints,
+            memories: wiring.memories(),
             models: Arc::new(Gated::new(models, gate.clone())),
             tools: wiring.tools(),
             keys: Arc::new(FixedKeys),
