@@ -10,6 +10,7 @@ use http::{HeaderValue, Method};
 use http_body_util::BodyExt;
 use pudu_app::ports::{Applied, Clock};
 use pudu_app::runs::Runs;
+use pudu_config::Document;
 use pudu_domain::chat::{Message, Speaker};
 use pudu_domain::run::{Body as Stored, Command, Ending, Notice, Outcome, Seen, Step, decide};
 use pudu_domain::state::{State, Write};
@@ -65,6 +66,12 @@ impl Talk {
     /// The same through a door whose streams last so long.
     pub fn with_streams(&self, streams: Streams) -> Router {
         pudu_gateway::router(Gateway { streams, ..self.inner.clone() })
+    }
+
+    /// Stores a first config.
+    pub async fn seed(&self, config: Value) {
+        let document = Document::parse(config).unwrap();
+        assert!(self.inner.configs.seed(document).await.unwrap(), "there was a config already");
     }
 
     /// A request.

@@ -205,6 +205,12 @@ impl World {
         notify(&self.house).await
     }
 
+    /// One tick of the agent.
+    pub async fn tick_agent(&self) -> Report {
+        let tick = tick("agent", self.house.clock().as_ref(), self.house.random().as_ref());
+        self.house.agent("agent").handle(tick).await
+    }
+
     /// The table past all stores.
     pub async fn rows(&self) -> Rows {
         Rows::scan(&self.client, TABLE).await

@@ -9,6 +9,7 @@
 )]
 
 mod administration;
+mod agents;
 mod audit;
 mod blobs;
 mod callers;

@@ -1,6 +1,8 @@
 //! Threads and runs at the gateway, with a runner that does what a test says.
 
 mod admission;
+mod compact;
+mod goals;
 mod launcher;
 mod owners;
 mod state;

@@ -1,6 +1,7 @@
 //! What callers see of tasks, events and tools (reference 8.2): never a handle, driver data or a lease. Each body is a type,
 //! because the contract is generated from it. What a server said passes through as the JSON that it is.
 
+mod compaction;
 mod config;
 mod event;
 mod memory;
@@ -11,6 +12,7 @@ mod task;
 mod thread;
 mod tool;
 
+pub(crate) use compaction::CompactionResult;
 pub(crate) use config::{ChangedPlace, Differences, PastConfig, Revisions, ServerEntry, Servers};
 pub(crate) use event::ThreadEvent;
 pub(crate) use memory::{CONFIDENCE, MemoryConfig, MemoryDocument, MemoryStatus};

@@ -90,6 +90,8 @@ fn described() -> (Router<Gateway>, openapi::Described) {
         .routes(routes!(threads::state::at_checkpoint))
         .routes(routes!(threads::state::history))
         .routes(routes!(threads::branches::create))
+        .routes(routes!(threads::goal::get, threads::goal::put, threads::goal::delete))
+        .routes(routes!(threads::compact::create))
         .routes(routes!(threads::messages::list))
         .routes(routes!(threads::messages::page))
         .routes(routes!(threads::messages::usage))

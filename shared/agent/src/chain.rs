@@ -11,6 +11,7 @@ use std::sync::Arc;
 use crate::clarification::Clarification;
 use crate::deferred::DeferredTools;
 use crate::durable_context::DurableContext;
+use crate::goal::GoalContinuation;
 use crate::memory::Memory;
 use crate::middleware::{
     DanglingToolCall, DynamicContext, InputSanitization, LoopDetection, Middleware, ModelLengthFinishReason,
@@ -50,6 +51,8 @@ pub fn lead() -> Chain {
         Arc::new(TerminalResponse),
         Arc::new(ModelLengthFinishReason),
         Arc::new(SafetyFinishReason),
+        // Step 6 of 2.4: behind a final answer.
+        Arc::new(GoalContinuation),
         // Last, so that a question is the last word.
         Arc::new(Clarification),
     ]

@@ -11,6 +11,7 @@ pub mod deferred;
 pub mod durable_context;
 #[cfg(test)]
 mod fixture;
+pub mod goal;
 pub mod house;
 pub mod memory;
 pub mod middleware;
@@ -19,6 +20,7 @@ pub mod own_tools;
 pub mod prompt;
 pub mod retry;
 pub mod runner;
+mod spoken;
 pub mod subagents;
 pub mod summarization;
 pub mod title;

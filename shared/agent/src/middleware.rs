@@ -58,7 +58,7 @@ pub enum Flow {
     End,
 }
 
-/// A call of a model beside the conversation, for a summary or a title. Its tokens are counted as a middleware's.
+/// A call of a model beside the conversation: for a summary, a title, a judgement. Its tokens are counted as a middleware's.
 #[async_trait]
 pub trait Aside: Send + Sync {
     /// Asks the run's model, or the one of that name, and returns the text of its answer; none if there is none, which is logged.
@@ -93,6 +93,12 @@ pub trait Middleware: Send + Sync {
 
     /// After a tool has answered, before that is written. In reverse order.
     fn after_tool(&self, _turn: &mut Turn<'_>, _call: &ToolCall, _answer: &mut Message) {}
+
+    /// Before a run ends whose model wants nothing more, unless something cut it short: in order, until one does not say
+    /// [`Flow::Go`]. Who says [`Flow::Again`] has said to the model why.
+    async fn before_end(&self, _turn: &mut Turn<'_>, _aside: &dyn Aside) -> Flow {
+        Flow::Go
+    }
 
     /// Behind the last step of a run that ended well or was cut short: in reverse order.
     async fn after_run(&self, _turn: &mut Turn<'_>, _aside: &dyn Aside) {}

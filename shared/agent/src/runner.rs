@@ -8,6 +8,7 @@ mod aside;
 mod begin;
 mod children;
 mod chunks;
+mod compact;
 mod end;
 mod furnish;
 mod mcp;

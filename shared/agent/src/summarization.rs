@@ -6,10 +6,10 @@ mod size;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use size::text as text_tokens;
+pub(crate) use size::{text as text_tokens, tokens};
 
 use async_trait::async_trait;
-use pudu_config::Trigger;
+use pudu_config::{Keep, Trigger};
 use pudu_domain::chat::{Message, Speaker};
 use pudu_domain::state::Write;
 use pudu_domain::text::first_chars;
@@ -28,6 +28,17 @@ const MESSAGE_CHARS: usize = 4000;
 /// The middleware; it does nothing unless the config says so.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Summarization;
+
+/// What came of shortening a conversation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Shortened {
+    /// So many messages gave way.
+    By(usize),
+    /// There is nothing before what is kept.
+    Untouched,
+    /// No model wrote a summary; everything is as it was.
+    Unanswered,
+}
 
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
@@ -52,31 +63,40 @@ impl Middleware for Summarization {
         if !settings.enabled || waits || !is_due(messages, &settings.triggers, window) {
             return;
         }
-        let dropped: Vec<Message> = cut::dropped(messages, settings.keep).into_iter().cloned().collect();
-        if dropped.is_empty() {
-            return;
-        }
         let count = messages.len();
-        let shown = cut::newest(&dropped, settings.trim_tokens);
-        let prompt = prompt(turn.state().summary_text.as_deref(), shown);
-        let Some(summary) = aside.ask(turn, settings.model.as_deref(), prompt).await else {
-            turn.count(self.name(), &Counters { failed_at: Some(count) });
-            return;
-        };
-        for message in &dropped {
-            turn.write(Write::RemoveMessage(message.id.clone()));
+        match shorten(turn, aside, settings.keep, settings.model.as_deref()).await {
+            Shortened::Unanswered => turn.count(self.name(), &Counters { failed_at: Some(count) }),
+            Shortened::By(_) if failed_at.is_some() => turn.count(self.name(), &Counters::default()),
+            Shortened::By(_) | Shortened::Untouched => {}
         }
-        turn.write(Write::Summary(Some(summary.trim().to_owned())));
-        if failed_at.is_some() {
-            turn.count(self.name(), &Counters::default());
-        }
-        let content = json!({ "messages": dropped.len() });
-        turn.tell(record("context:summary", "context", content, json!({})));
     }
 }
 
+/// Leaves out what stands before what is kept, for a summary that a model writes: the one of that name, or the run's.
+pub(crate) async fn shorten(
+    turn: &mut Turn<'_>,
+    aside: &dyn Aside,
+    keep: Keep,
+    model: Option<&str>,
+) -> Shortened {
+    let trim = turn.options.house.agents.summarization.trim_tokens;
+    let dropped: Vec<Message> = cut::dropped(&turn.state().messages, keep).into_iter().cloned().collect();
+    if dropped.is_empty() {
+        return Shortened::Untouched;
+    }
+    let prompt = prompt(turn.state().summary_text.as_deref(), cut::newest(&dropped, trim));
+    let Some(summary) = aside.ask(turn, model, prompt).await else { return Shortened::Unanswered };
+    for message in &dropped {
+        turn.write(Write::RemoveMessage(message.id.clone()));
+    }
+    turn.write(Write::Summary(Some(summary.trim().to_owned())));
+    let content = json!({ "messages": dropped.len() });
+    turn.tell(record("context:summary", "context", content, json!({})));
+    Shortened::By(dropped.len())
+}
+
 /// Whether the conversation is too long, by any of the triggers. A part of what nobody knows the whole of is no trigger.
-fn is_due(messages: &[Message], triggers: &[Trigger], window: Option<u64>) -> bool {
+pub(crate) fn is_due(messages: &[Message], triggers: &[Trigger], window: Option<u64>) -> bool {
     let tokens = size::tokens(messages);
     triggers.iter().any(|trigger| match *trigger {
         Trigger::Tokens(most) => tokens >= most,

@@ -9,6 +9,7 @@ use pudu_domain::text::first_chars;
 
 use crate::durable_context::escaped;
 use crate::middleware::{Aside, Middleware};
+use crate::spoken::spoken;
 use crate::turn::Turn;
 
 /// Most characters of each side that a model is shown.
@@ -62,15 +63,7 @@ fn prompt(said: &str, answer: &str) -> String {
 
 /// The name in what a model wrote: without what it thought, without quotes, on one line. None if nothing is left.
 fn cleaned(text: &str, most: usize) -> Option<String> {
-    let mut rest = text;
-    let mut spoken = String::new();
-    while let Some((before, thought)) = rest.split_once("<think>") {
-        spoken.push_str(before);
-        // What is not closed is thought to the end.
-        rest = thought.split_once("</think>").map_or("", |(_, after)| after);
-    }
-    spoken.push_str(rest);
-    let line = spoken.split_whitespace().collect::<Vec<_>>().join(" ");
+    let line = spoken(text).split_whitespace().collect::<Vec<_>>().join(" ");
     let quotes =
         |c: char| matches!(c, '"' | '\'' | '`' | '“' | '”' | '„' | '«' | '»' | '*') || c.is_whitespace();
     let title = first_chars(line.trim_matches(quotes), most).trim_end();

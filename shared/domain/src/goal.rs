@@ -7,6 +7,10 @@ use serde_json::{Map, Value};
 
 /// Most characters of an objective.
 pub const OBJECTIVE_CHARS: usize = 4000;
+/// The first line of what a model is asked that judges a goal. Whoever answers without a model knows by it what is asked.
+pub const QUESTION: &str = "Has the agent of this conversation reached the goal that its user has set?";
+/// What stands in what the model is asked where the agent was told to go on.
+pub const CONTINUED: &str = "the agent was told to go on";
 /// Most characters of the reason of a judgement.
 pub const REASON_CHARS: usize = 1000;
 

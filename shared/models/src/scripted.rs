@@ -2,9 +2,11 @@
 //! same answer. Every answer says what it is.
 //!
 //! It follows a few plain words of the user: a tool that is named is called, with `name=value` or a JSON object as its
-//! arguments; `delegate` makes a subagent work; in plan mode it writes a list first and ticks it off at the end.
+//! arguments; `delegate` makes a subagent work; in plan mode it writes a list first and ticks it off at the end; a goal it takes for met
+//! once an agent has gone on for it.
 
 mod arguments;
+mod judge;
 mod plan;
 
 use pudu_app::ports::{ModelCall, Piece};
@@ -44,9 +46,13 @@ pub(crate) async fn speak(call: &ModelCall, pieces: &mpsc::Sender<Piece>) -> Mes
 
 /// The answer to a call.
 fn answer(call: &ModelCall) -> Message {
-    let scene = Scene::of(call);
-    let (text, calls) = scene.next();
-    let mut answer = Message::new(Speaker::Ai, &*call.id, format!("{LABEL} {text}"));
+    let (text, calls) = if let Some(judgement) = judge::judgement(call) {
+        (judgement, Vec::new())
+    } else {
+        let (text, calls) = Scene::of(call).next();
+        (format!("{LABEL} {text}"), calls)
+    };
+    let mut answer = Message::new(Speaker::Ai, &*call.id, text);
     let numbered = calls.into_iter().enumerate();
     answer.tool_calls = numbered
         .map(|(index, (name, args))| ToolCall::new(format!("scripted-{}-{index}", call.id), name, args))

@@ -19,6 +19,8 @@ pub(crate) struct RunRow {
     run_id: String,
     thread_id: String,
     assistant_id: String,
+    /// `run`: an agent answers. `compact`: older messages of its thread give way to a summary, and nobody says anything.
+    operation_kind: &'static str,
     /// `pending`, `running`, `success`, `error`, `timeout` or `interrupted`.
     status: String,
     /// What its caller noted.
@@ -62,6 +64,7 @@ impl RunRow {
             run_id: run.key.id.to_string(),
             thread_id: run.key.thread.thread.to_string(),
             assistant_id: spec.assistant,
+            operation_kind: spec.operation.kind(),
             status: run.phase.status().to_owned(),
             metadata: spec.metadata,
             kwargs: spec.kwargs,

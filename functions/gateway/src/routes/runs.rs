@@ -103,7 +103,7 @@ async fn begin(
 
 /// Where a run and its stream are. `Location` is a path below the base of this API: by it the official clients come back to a
 /// stream that was cut.
-fn located(run: &Run, reused: bool) -> HeaderMap {
+pub(super) fn located(run: &Run, reused: bool) -> HeaderMap {
     let path = format!("/threads/{}/runs/{}", run.key.thread.thread, run.key.id);
     let mut headers = HeaderMap::new();
     // Ids are visible ASCII.

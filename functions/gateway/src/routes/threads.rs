@@ -1,6 +1,8 @@
 //! `/api/threads`: the threads of a caller (agent reference 2.1).
 
 pub(super) mod branches;
+pub(super) mod compact;
+pub(super) mod goal;
 pub(super) mod messages;
 pub(super) mod state;
 

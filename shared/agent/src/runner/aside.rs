@@ -1,4 +1,4 @@
-//! A call of a model beside the conversation: a summary, a title.
+//! A call of a model beside the conversation: a summary, a title, a judgement.
 
 use async_trait::async_trait;
 use pudu_app::ports::{ModelCall, ModelEntry};

@@ -5,11 +5,45 @@ use std::sync::Arc;
 use pudu_domain::run::{Ending, Outcome};
 
 use super::aside::Beside;
-use super::progress::Progress;
+use super::progress::{NAME, Progress};
 use super::session::{Session, Stop};
+use crate::middleware::Flow;
 use crate::turn::Turn;
 
 impl Session {
+    /// Whether whoever stands around the steps has a run go on whose model wants nothing more. What they made of the answer is
+    /// committed, and so is that it goes on.
+    pub(super) async fn goes_on(&mut self) -> Result<bool, Stop> {
+        let mut progress = Progress::of(&self.state);
+        if progress.is_cut_short() || progress.steps >= self.limit() {
+            return Ok(false);
+        }
+        let parts = Arc::clone(&self.parts);
+        let (spec, options, run) = (Arc::clone(&self.spec), Arc::clone(&self.options), self.run.clone());
+        let chain = self.chain().to_vec();
+        let Ok(chosen) = self.chosen().await? else { return Ok(false) };
+        let mut turn = Turn::new(&run, &spec, &options, self.state.clone(), self.now());
+        let aside = Beside { parts: &parts, run: &run, entry: &chosen.entry };
+        let again = self.watched(async {
+            for middleware in &chain {
+                match middleware.before_end(&mut turn, &aside).await {
+                    Flow::Go => {}
+                    flow => return flow == Flow::Again,
+                }
+            }
+            false
+        });
+        let again = again.await?;
+        if again {
+            progress.again = true;
+            turn.count(NAME, &progress);
+        }
+        if turn.has_changed() {
+            self.keep(turn, &[], true).await?;
+        }
+        Ok(again)
+    }
+
     /// How a run ends whose model wants nothing more.
     pub(super) async fn ending(&mut self) -> Result<Ending, Stop> {
         let progress = Progress::of(&self.state);

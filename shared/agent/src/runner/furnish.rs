@@ -26,16 +26,8 @@ impl Session {
     pub(super) async fn furnish(&mut self) -> Result<(), Stop> {
         let tools = self.parts.tools.clone();
         let current = tools.configs.current().await.map_err(|error| unread(&error))?;
-        match self.watched(tools.catalog.now(DISCOVERY)).await? {
-            Ok(catalogue) => {
-                let who = principal(&self.run, &self.spec);
-                let has = |name: &str| self.spec.subagent.as_ref().is_none_or(|subagent| subagent.has(name));
-                let visible = catalogue.visible_to(&who).filter(|tool| has(&tool.name));
-                self.listed = visible.cloned().collect();
-            }
-            Err(error) => {
-                tracing::warn!(run.id = %self.run.key.id, error = %Chain(&error), "a run goes on without the tools of servers");
-            }
+        if self.spec.operation.is_run() {
+            self.list().await?;
         }
         let document = &current.document;
         let mut search = document.tool_search();
@@ -54,7 +46,8 @@ impl Session {
 
     /// What is told of what is remembered, if this is the time to tell it. What cannot be read in time is not told: the run goes on.
     async fn remembered(&mut self, settings: &Memory) -> Result<Option<String>, Stop> {
-        if !settings.tells() || self.spec.subagent.is_some() || !is_due(&self.state, self.now()) {
+        let is_told = self.spec.operation.is_run() && self.spec.subagent.is_none();
+        if !settings.tells() || !is_told || !is_due(&self.state, self.now()) {
             return Ok(None);
         }
         let (memories, key) = (self.parts.memories.clone(), memory::key(&self.run, &self.options));
@@ -69,6 +62,23 @@ impl Session {
                 Ok(None)
             }
         }
+    }
+
+    /// Looks up which tools of servers there are.
+    async fn list(&mut self) -> Result<(), Stop> {
+        let catalog = Arc::clone(&self.parts.tools.catalog);
+        match self.watched(catalog.now(DISCOVERY)).await? {
+            Ok(catalogue) => {
+                let who = principal(&self.run, &self.spec);
+                let has = |name: &str| self.spec.subagent.as_ref().is_none_or(|subagent| subagent.has(name));
+                let visible = catalogue.visible_to(&who).filter(|tool| has(&tool.name));
+                self.listed = visible.cloned().collect();
+            }
+            Err(error) => {
+                tracing::warn!(run.id = %self.run.key.id, error = %Chain(&error), "a run goes on without the tools of servers");
+            }
+        }
+        Ok(())
     }
 
     /// The run's model. Inside, why there is none that can be asked.

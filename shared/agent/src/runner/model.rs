@@ -146,7 +146,7 @@ impl Session {
     }
 
     /// The run's model. One whose secret cannot be read just now is tried again, as one that does not answer.
-    async fn available(&mut self) -> Result<Chosen, Stop> {
+    pub(super) async fn available(&mut self) -> Result<Chosen, Stop> {
         let mut retries = Retries::of(pudu_config::MAX_RETRIES);
         loop {
             let error = match self.chosen().await? {

@@ -59,6 +59,13 @@ impl Progress {
         kept.and_then(|value| serde_json::from_value(value).ok()).unwrap_or_default()
     }
 
+    /// Whether something else than its model's last answer ends the run: it failed, asked its user something, or used up what it
+    /// may have. Calls to subagents that were not made cut nothing short.
+    pub(super) fn is_cut_short(&self) -> bool {
+        let stopped = self.stopped.is_some_and(|reason| reason != StopReason::SubagentLimitCapped);
+        self.ended || self.failed.is_some() || stopped
+    }
+
     /// Counts the round of tools that the model's last answer wants, once.
     pub(super) fn begin_round(&mut self, state: &State) {
         if !self.has_begun_round(state) {

@@ -11,8 +11,8 @@ use pudu_app::runs::checkpoints::CheckpointError;
 use pudu_app::worker::Ran;
 use pudu_domain::chat::Message;
 use pudu_domain::run::{
-    ATTEMPTS, Body, Change, Command, Ending, Notice, Origin, Outcome, Rejected, SNAPSHOT_EVERY, Seen, Step,
-    StopReason, decide,
+    ATTEMPTS, Body, Change, Command, Ending, Notice, Operation, Origin, Outcome, Rejected, SNAPSHOT_EVERY,
+    Seen, Step, StopReason, decide,
 };
 use pudu_domain::state::State;
 use pudu_domain::{Conversation, Run, RunSpec, Timestamp};
@@ -133,6 +133,9 @@ impl Session {
         self.orphaned().await?;
         self.overdue()?;
         self.furnish().await?;
+        if let Operation::Compact(compaction) = self.spec.operation {
+            return self.compact(compaction).await;
+        }
         loop {
             self.overdue()?;
             if self.deadline.remaining(self.now()) < RESERVE {
@@ -144,6 +147,7 @@ impl Session {
             }
             let did = match next {
                 Next::Begin => self.begin().await?,
+                Next::End if self.goes_on().await? => Did::On,
                 Next::End => return Err(Stop::End(self.ending().await?)),
                 Next::Model => self.model().await?,
                 Next::Tools(calls) => self.tools(calls).await?,
@@ -218,7 +222,7 @@ impl Session {
     }
 
     /// Most steps of the run.
-    fn limit(&self) -> u32 {
+    pub(super) fn limit(&self) -> u32 {
         self.spec.subagent.as_ref().map_or(self.options.recursion_limit, |subagent| subagent.max_turns)
     }
 

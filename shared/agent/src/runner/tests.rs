@@ -1,7 +1,9 @@
 //! The loop against the fake table, in virtual time.
 
 mod children;
+mod compactions;
 mod ends;
+mod goals;
 mod guards;
 mod lost;
 mod memory;

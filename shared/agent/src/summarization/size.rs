@@ -7,7 +7,7 @@ use serde_json::json;
 const AROUND: u64 = 3;
 
 /// About how many tokens `messages` are.
-pub(super) fn tokens<'a>(messages: impl IntoIterator<Item = &'a Message>) -> u64 {
+pub(crate) fn tokens<'a>(messages: impl IntoIterator<Item = &'a Message>) -> u64 {
     messages.into_iter().map(one).fold(0, u64::saturating_add)
 }
 

@@ -1,6 +1,7 @@
 //! Channels as callers see them, and as they write them.
 
 use pudu_domain::chat::Content;
+use pudu_domain::goal::Goal;
 use pudu_domain::state::{State, Write};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
@@ -70,6 +71,9 @@ pub fn writes(values: Map<String, Value>) -> Result<Vec<Write>, Unwritable> {
             },
             "artifacts" => Write::Artifacts(shaped(&name, value)?),
             "todos" => Write::Todos(shaped(&name, value)?),
+            "goal" if !value.is_null() && Goal::read(&value).is_none() => {
+                return Err(Unwritable::Shape(name));
+            }
             "goal" => Write::Goal(some(value)),
             "uploaded_files" => Write::UploadedFiles(value),
             "viewed_images" => Write::ViewedImages(shaped(&name, value)?),
@@ -127,6 +131,9 @@ mod tests {
         let done = json!({"todos": [{"content": "a", "status": "done"}]});
         assert_eq!(written(&done), Err(Unwritable::Shape("todos".into())));
         assert!(matches!(written(&json!({"messages": [1]})), Err(Unwritable::Message(_))));
+        for goal in [json!("x"), json!({"objective": ""}), json!({"objective": "x".repeat(4001)})] {
+            assert_eq!(written(&json!({ "goal": goal })), Err(Unwritable::Shape("goal".into())));
+        }
         let long = json!({"title": "x".repeat(TITLE_BYTES + 1)});
         assert_eq!(written(&long), Err(Unwritable::Long("title".into())));
     }

@@ -114,15 +114,11 @@ pub(super) async fn ended(
     key: &RunKey,
     leaves: bool,
 ) -> Result<Response, Failure> {
-    let patience = gateway.streams.lifetime().max(LEAST);
     let mut caller = Caller { gateway: gateway.clone(), runs: runs.clone(), key: key.clone(), leaves };
-    let run = runs.wait(key, patience).await;
+    let run = runs.wait(key, patience(gateway)).await;
     caller.leaves = false;
     let run = run?.ok_or_else(Failure::no_such_run)?;
-    let Some(end) = run.end() else {
-        let detail = "the run goes on, for longer than an answer may take here; join it, or look at it later";
-        return Err(Failure::new(StatusCode::GATEWAY_TIMEOUT, detail));
-    };
+    let Some(end) = run.end() else { return Err(goes_on()) };
     if matches!(end.outcome, Outcome::Error | Outcome::Timeout) {
         let (status, error) = (end.outcome.as_str(), end.error.as_ref().map(Snippet::as_str));
         // The second form is the one in which the official clients look for it.
@@ -130,6 +126,17 @@ pub(super) async fn ended(
         return Ok(Json(json!({ "status": status, "error": error, "__error__": told })).into_response());
     }
     Ok(Json(Value::Object(last(runs, &run).await?)).into_response())
+}
+
+/// How long a caller may wait.
+pub(in crate::routes) fn patience(gateway: &Gateway) -> Duration {
+    gateway.streams.lifetime().max(LEAST)
+}
+
+/// The answer to a caller who waited for that long.
+pub(in crate::routes) fn goes_on() -> Failure {
+    let detail = "the run goes on, for longer than an answer may take here; join it, or look at it later";
+    Failure::new(StatusCode::GATEWAY_TIMEOUT, detail)
 }
 
 /// The values of a run's last checkpoint.
