@@ -132,6 +132,10 @@ impl Account<'_> {
         pieces: &mpsc::Sender<Piece>,
     ) -> Result<(), ModelError> {
         for event in events {
+            // What comes after the end is nobody's, also where it came in the same piece.
+            if listener.is_whole() {
+                break;
+            }
             for piece in listener.hear(event).map_err(|trouble| self.troubled(&trouble))? {
                 // A receiver that is gone wants no pieces; the answer is whole all the same.
                 let _ = pieces.send(piece).await;

@@ -40,6 +40,10 @@ impl Blocks {
         Some(Piece::Text(more.to_owned()))
     }
 
+    const fn has_begun(&self) -> bool {
+        !self.said.is_empty() || !self.calls.is_empty()
+    }
+
     pub(crate) fn begin_thought(&mut self, block: Value) {
         self.said.push(block);
         self.thinks = true;
@@ -136,6 +140,10 @@ impl Listener for Answer {
         let at = count(&said, "index");
         let none = Value::Null;
         let piece = match text(&said, "type").unwrap_or(&event.name) {
+            // Something between has asked twice; what was heard belongs to an answer that will not end.
+            "message_start" if self.blocks.has_begun() => {
+                return Err(Trouble::Dropped("the answer began anew in the middle".to_owned()));
+            }
             "message_start" => {
                 self.count(said.pointer("/message/usage"));
                 None
@@ -145,7 +153,9 @@ impl Listener for Answer {
             "message_delta" => {
                 self.stop = said.pointer("/delta/stop_reason").and_then(Value::as_str).map(str::to_owned);
                 self.count(said.get("usage"));
-                None
+                // Who refuses to say anything may say why.
+                let why = said.pointer("/delta/stop_details/explanation").and_then(Value::as_str);
+                why.filter(|_| !self.blocks.has_begun()).and_then(|why| self.blocks.say(why))
             }
             "message_stop" => {
                 self.is_whole = true;

@@ -115,6 +115,16 @@ async fn an_answer_that_is_no_stream_is_heard_all_the_same() {
 }
 
 #[tokio::test]
+async fn what_comes_after_the_end_is_nobody_s() {
+    let body = "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"hi\"},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\ndata: no JSON\n\n";
+    for chunk in [1, usize::MAX] {
+        let provider = Provider::with(Answer::stream(body, chunk)).await;
+        let message = said(&clients(), &call(Dialect::OpenAi, &provider.url, asked())).await.0.unwrap();
+        assert_eq!(message.content.text(), "hi");
+    }
+}
+
+#[tokio::test]
 async fn silence_is_told_from_a_broken_connection() {
     let provider =
         Provider::with(Answer { hangs: true, ..Answer::stream("data: {\"choices\":[]}\n\n", 9) }).await;

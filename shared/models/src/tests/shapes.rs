@@ -25,10 +25,10 @@ fn cut(dialect: Dialect, bytes: &[u8], size: usize) -> Result<(Message, Vec<Piec
     let mut pieces = Vec::new();
     for chunk in bytes.chunks(size) {
         for event in decoder.push(chunk).unwrap() {
+            if listener.is_whole() {
+                break;
+            }
             pieces.extend(listener.hear(&event)?);
-        }
-        if listener.is_whole() {
-            break;
         }
     }
     Ok((listener.message("a1")?, pieces))

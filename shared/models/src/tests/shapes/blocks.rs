@@ -119,6 +119,37 @@ fn thoughts_keep_their_places_and_go_back_in_them() {
 }
 
 #[test]
+fn who_refuses_to_say_anything_says_why() {
+    let details = json!({"type": "refusal", "category": "bio", "explanation": "This was blocked."});
+    let refused =
+        json!({"delta": {"stop_reason": "refusal", "stop_details": details}, "usage": {"output_tokens": 0}});
+    let said = anthropic(&[("message_delta", refused.clone())]);
+    assert_eq!(
+        (said.content.text().as_str(), said.finish_reason()),
+        ("This was blocked.", Some("content_filter"))
+    );
+    let late = anthropic(&[
+        start(0, &json!({"type": "text", "text": ""})),
+        text(0, "Well"),
+        ("message_delta", refused),
+    ]);
+    assert_eq!(late.content.text(), "Well");
+}
+
+#[test]
+fn an_answer_that_begins_anew_in_the_middle_is_dropped() {
+    let begin = "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"content\":[]}}\n\n";
+    let text = "event: content_block_start\ndata: {\"type\":\"content_block_start\",\"index\":0,\"content_block\":{\"type\":\"text\",\"text\":\"hi\"}}\n\n";
+    let end = "event: message_delta\ndata: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\"end_turn\"}}\n\nevent: message_stop\ndata: {\"type\":\"message_stop\"}\n\n";
+    let of = |parts: &[&str]| heard(Dialect::Anthropic, parts.concat().as_bytes());
+    let twice = of(&[begin, begin, text, end]).unwrap().0;
+    assert_eq!(twice.content.text(), "hi", "said twice before anything else it is one beginning");
+    assert!(matches!(of(&[begin, text, begin, text, end]), Err(crate::dialect::Trouble::Dropped(_))));
+    let after = of(&[begin, text, end, begin, text, "data: no JSON\n\n"]).unwrap().0;
+    assert_eq!(after.content.text(), "hi", "what comes after the end is nobody's");
+}
+
+#[test]
 fn why_it_stopped_is_said_in_common_words_and_in_its_own() {
     for (reason, common) in [
         ("end_turn", "stop"),
