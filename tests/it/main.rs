@@ -31,6 +31,7 @@ mod mcp;
 mod parameters;
 mod peers;
 mod poller;
+mod providers;
 mod rates;
 mod runs;
 mod simulation;

@@ -103,7 +103,8 @@ const AGAIN: &[u16] = &[408, 409, 425, 429, 500, 502, 503, 504];
 /// there is no status but the one that some providers write into the error.
 pub(crate) fn of_answer(status: Option<u16>, body: &str, tools: &[ToolDefinition]) -> ModelFault {
     let status = status.or_else(|| written(body));
-    let text = body.to_lowercase();
+    // A field that a server does not know is `extra_forbidden`, and no credential's fault.
+    let text = body.to_lowercase().replace("extra_forbidden", "");
     let says = |words: &[&str]| words.iter().any(|word| text.contains(word));
     if status == Some(402) || says(EMPTY) || says(QUOTA) && !says(REFILLED) {
         return ModelFault::Quota;
@@ -131,7 +132,8 @@ pub(crate) fn of_answer(status: Option<u16>, body: &str, tools: &[ToolDefinition
 /// The status that an error says itself.
 fn written(body: &str) -> Option<u16> {
     let value = serde_json::from_str::<Value>(body).ok()?;
-    let error = value.get("error").unwrap_or(&value);
+    let value = value.get(0).unwrap_or(&value);
+    let error = value.get("error").unwrap_or(value);
     let number = ["status_code", "code", "status"].iter().find_map(|key| error.get(key)?.as_u64())?;
     u16::try_from(number).ok().filter(|status| (400..600).contains(status))
 }

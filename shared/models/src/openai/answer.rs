@@ -79,7 +79,11 @@ impl Listener for Answer {
             self.is_whole = true;
             return Ok(Vec::new());
         }
-        let chunk = parsed(event)?;
+        let chunk = match parsed(event)? {
+            // As one of them says its errors.
+            Value::Array(list) => list.into_iter().next().unwrap_or_default(),
+            chunk => chunk,
+        };
         if chunk.get("error").is_some_and(|error| !error.is_null()) {
             return Err(Trouble::Told(chunk));
         }

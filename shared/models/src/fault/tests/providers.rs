@@ -207,6 +207,11 @@ fn errors_of_servers_that_are_compatible() {
             r#"{"error":{"message":"The total length of all messages is too long.","type":"too_many_prompt_tokens","code":400}}"#,
             OTHER,
         ),
+        (
+            422,
+            r#"{"object":"error","message":{"detail":[{"type":"extra_forbidden","loc":["body","x"],"msg":"Extra inputs are not permitted"}]},"type":"invalid_request_error","code":null}"#,
+            OTHER,
+        ),
         // What the model made is no fault of the tool, which stays.
         (
             400,
@@ -228,6 +233,7 @@ fn an_error_in_a_stream_may_say_its_own_status() {
         (r#"{"error":{"code":400,"message":"Token limit reached"}}"#, OTHER),
         (r#"{"error":{"code":401,"message":"no"}}"#, ModelFault::Auth),
         (r#"{"error":{"message":"no","status_code":503}}"#, ModelFault::Transient),
+        (r#"[{"error":{"code":503,"message":"no","status":"UNAVAILABLE"}}]"#, ModelFault::Transient),
         (r#"{"error":{"type":"modelStreamErrorException","message":"it broke"}}"#, ModelFault::Transient),
         (r#"{"error":{"type":"validationException","message":"no"}}"#, OTHER),
         (r#"{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}"#, ModelFault::Busy),
