@@ -16,8 +16,19 @@ use crate::setting::{Reading, Secrets, read};
 const WITH_VARIABLES: &[&str] = &["command", "args", "env", "cwd", "url", "headers", "oauth", "user_auth"];
 
 /// The same of a model's entry.
-const MODELS_WITH_VARIABLES: &[&str] =
-    &["api_key", "base_url", "api_base", "endpoint_url", "default_headers", "extra_body", "model_kwargs"];
+const MODELS_WITH_VARIABLES: &[&str] = &[
+    "api_key",
+    "openai_api_key",
+    "anthropic_api_key",
+    "google_api_key",
+    "gemini_api_key",
+    "base_url",
+    "api_base",
+    "endpoint_url",
+    "default_headers",
+    "extra_body",
+    "model_kwargs",
+];
 
 /// Warnings about a config that has its servers under another name, and about the enabled servers of one: one that cannot be
 /// connected to, a variable that `secrets` does not have, and a time limit that a call in the background does not get,

@@ -1,5 +1,6 @@
 //! One entry of `models` (agent reference 8), read once beside its raw JSON: which model, where, and how it is asked.
 
+mod alias;
 mod provider;
 mod read;
 mod request;

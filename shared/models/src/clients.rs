@@ -187,6 +187,7 @@ impl Account<'_> {
             }
         }
         let body = String::from_utf8_lossy(&body);
+        let retry_after = retry_after.or_else(|| fault::delay(&body));
         match kind {
             Some(kind) => self.told(Some(status), &with_kind(&body, &kind), retry_after),
             None => self.told(Some(status), &body, retry_after),

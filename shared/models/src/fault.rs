@@ -4,6 +4,8 @@
 
 mod schema;
 
+use std::time::Duration;
+
 use pudu_app::ports::{ModelFault, ToolDefinition};
 use serde_json::Value;
 
@@ -136,6 +138,15 @@ fn written(body: &str) -> Option<u16> {
     let error = value.get("error").unwrap_or(value);
     let number = ["status_code", "code", "status"].iter().find_map(|key| error.get(key)?.as_u64())?;
     u16::try_from(number).ok().filter(|status| (400..600).contains(status))
+}
+
+/// When one may try again, of an error that says it itself: Google's in seconds, such as `34s`.
+pub(crate) fn delay(body: &str) -> Option<Duration> {
+    let value = serde_json::from_str::<Value>(body).ok()?;
+    let value = value.get(0).unwrap_or(&value);
+    let details = value.pointer("/error/details")?.as_array()?;
+    let said = details.iter().find_map(|detail| detail.get("retryDelay")?.as_str())?;
+    Duration::try_from_secs_f64(said.strip_suffix('s')?.parse().ok()?).ok()
 }
 
 /// Whether one of these stands in `text`; the short ones as words of their own.

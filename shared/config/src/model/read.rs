@@ -4,10 +4,9 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value};
 
+use super::alias;
 use super::provider::{self, Client};
-use super::{
-    CHUNK_TIMEOUT, MAX_RETRIES, MODELS, MOST_AT_ONCE, MOST_RETRIES, Model, Pricing, Provider, REQUEST_TIMEOUT,
-};
+use super::{CHUNK_TIMEOUT, MAX_RETRIES, MODELS, MOST_AT_ONCE, MOST_RETRIES, Model, Pricing, Provider};
 use crate::header::{illegal_value, legal_name};
 use crate::reader::Reader;
 use crate::sensitive::is_sensitive_key;
@@ -55,8 +54,10 @@ const OF_THE_CLIENT: &[&str] = &[
     "cache",
     "tags",
     "callbacks",
-    "timeout",
-    "default_request_timeout",
+    "connect_timeout",
+    "write_timeout",
+    "pool_timeout",
+    "cumulative_stream_usage",
     "http_client",
     "http_async_client",
     "rate_limiter",
@@ -76,8 +77,6 @@ const OF_THE_CLIENT: &[&str] = &[
 const LEFT_OUT: &[(&str, &str)] = &[
     ("use_responses_api", "is not supported; chat completions are used"),
     ("output_version", "is not supported; what a model says is kept as text, or as blocks where it thinks"),
-    ("timeout", "is not read; say request_timeout"),
-    ("default_request_timeout", "is not read; say request_timeout"),
     ("rate_limiter", "is not read; say max_concurrent_calls"),
     ("credentials_profile_name", "is not read; calls are signed by the role of this process, or say api_key"),
 ];
@@ -111,8 +110,8 @@ fn read(entry: &mut Reader<'_>) -> Option<Model> {
     } else {
         required(entry, "model")
     };
-    let timeout = entry.seconds("request_timeout").unwrap_or(REQUEST_TIMEOUT);
-    let chunk_timeout = entry.seconds("stream_chunk_timeout").unwrap_or(CHUNK_TIMEOUT);
+    let (timeout, silence) = (entry.seconds("request_timeout"), entry.seconds("stream_chunk_timeout"));
+    let (timeout, chunk_timeout) = alias::times(entry, timeout, silence);
     let max_retries = bounded(entry, "max_retries", MOST_RETRIES).unwrap_or(MAX_RETRIES);
     let at_once = bounded(entry, "max_concurrent_calls", MOST_AT_ONCE).filter(|most| *most > 0);
     let base_url = base_url(entry);
@@ -134,12 +133,12 @@ fn read(entry: &mut Reader<'_>) -> Option<Model> {
         description: nullable(entry, "description"),
         provider,
         model: model?,
-        api_key: entry.setting("api_key"),
+        api_key: entry.setting("api_key").or_else(|| alias::api_key(entry)),
         base_url: base_url.or_else(|| region(entry).map(|region| Setting::new(bedrock(&region)))),
-        max_tokens: positive(entry, "max_tokens").map(|most| u32::try_from(most).unwrap_or(u32::MAX)),
+        max_tokens: max_tokens(entry),
         temperature: temperature(entry),
         request_timeout: timeout,
-        chunk_timeout,
+        chunk_timeout: chunk_timeout.unwrap_or(CHUNK_TIMEOUT),
         max_retries,
         at_once,
         context_window: positive(entry, "context_window"),
@@ -163,6 +162,11 @@ fn client(entry: &mut Reader<'_>) -> Option<Client> {
         entry.rule("use", format!("names a client that is not known here; use one of {}", provider::KNOWN));
     }
     client
+}
+
+fn max_tokens(entry: &mut Reader<'_>) -> Option<u32> {
+    let most = positive(entry, "max_tokens").or_else(|| alias::max_tokens(entry))?;
+    Some(u32::try_from(most).unwrap_or(u32::MAX))
 }
 
 fn left_out(entry: &mut Reader<'_>) {
@@ -319,9 +323,14 @@ fn bounded(entry: &mut Reader<'_>, key: &str, most: u32) -> Option<u32> {
 
 /// What goes to the provider as it is; no credential does, which would be in a body that its provider may well keep.
 fn extra(entry: &mut Reader<'_>) -> Map<String, Value> {
-    let ours = |key: &str| DECLARED.contains(&key) || OF_THE_CLIENT.contains(&key);
     let mut extra = Map::new();
-    for (key, value) in entry.map.iter().filter(|(key, _)| !ours(key)) {
+    for (key, value) in entry.map {
+        if DECLARED.contains(&key.as_str())
+            || OF_THE_CLIENT.contains(&key.as_str())
+            || alias::is_one(entry, key)
+        {
+            continue;
+        }
         if is_sensitive_key(key) {
             entry.warn(key, "is not passed on: a credential belongs into api_key or default_headers");
         } else {
@@ -332,5 +341,6 @@ fn extra(entry: &mut Reader<'_>) -> Map<String, Value> {
     if entry.map.get("stream_usage") == Some(&Value::Bool(false)) {
         extra.insert("stream_options".to_owned(), Value::Null);
     }
+    alias::translate(entry, &mut extra);
     extra
 }

@@ -97,8 +97,8 @@ fn what_is_not_done_is_said() {
     for (key, value) in [
         ("use_responses_api", json!(true)),
         ("output_version", json!("responses/v1")),
-        ("timeout", json!(5)),
-        ("default_request_timeout", json!(5)),
+        ("timeout", json!([5, 10])),
+        ("default_request_timeout", json!("long")),
         ("rate_limiter", json!({})),
         ("credentials_profile_name", json!("me")),
     ] {
@@ -147,6 +147,51 @@ fn a_key_does_not_go_to_somebody_else() {
     assert!(warnings(nowhere).contains("is needed by this client"));
     let private = json!({"use": "langchain_aws:ChatBedrockConverse", "endpoint_url": "https://vpce.example"});
     assert_eq!(url(private).as_deref(), Some("https://vpce.example"));
+}
+
+#[test]
+fn entries_of_the_references_example_file_work_as_they_are() {
+    let gemini = json!({"use": "langchain_google_genai:ChatGoogleGenerativeAI", "gemini_api_key": "$GEMINI_API_KEY", "timeout": 500.0});
+    let key = |model: &Model| model.resolve(&Vars).unwrap().api_key.map(|key| key.expose_secret().to_owned());
+    let model = one(gemini.clone());
+    assert_eq!(key(&model).as_deref(), Some("value of GEMINI_API_KEY"));
+    assert_eq!(
+        (model.request_timeout.as_secs(), warnings(gemini.clone()), extras(gemini, true)),
+        (500, String::new(), json!({}))
+    );
+    let anthropic = json!({"use": "langchain_anthropic:ChatAnthropic", "default_request_timeout": 300.0, "anthropic_api_key": "k"});
+    let model = one(anthropic.clone());
+    assert_eq!(
+        (model.request_timeout.as_secs(), key(&model).as_deref(), warnings(anthropic)),
+        (300, Some("k"), String::new())
+    );
+    let elsewhere = json!({"use": "langchain_openai:ChatOpenAI", "anthropic_api_key": "k"});
+    assert_eq!(
+        key(&one(elsewhere.clone())),
+        None,
+        "a credential of another provider is not shown to this one"
+    );
+    assert!(warnings(elsewhere).contains("models[0].anthropic_api_key: is not passed on"));
+    let ollama = |reasoning: Value| json!({"use": "langchain_ollama:ChatOllama", "num_predict": 8192, "reasoning": reasoning});
+    for (reasoning, sent) in [
+        (json!(true), json!({})),
+        (json!(false), json!({"reasoning_effort": "none"})),
+        (json!("low"), json!({"reasoning_effort": "low"})),
+    ] {
+        assert_eq!(extras(ollama(reasoning), true), sent);
+    }
+    assert_eq!(one(ollama(json!(true))).max_tokens, Some(8192));
+    assert_eq!(one(json!({"num_predict": -1})).max_tokens, None, "no limit");
+    let vllm = json!({"use": "deerflow.models.vllm_provider:VllmChatModel", "base_url": "http://gpu/v1", "cumulative_stream_usage": true});
+    assert_eq!((extras(vllm.clone(), true), warnings(vllm)), (json!({}), String::new()));
+    let mindie = json!({"use": "deerflow.models.mindie_provider:MindIEChatModel", "base_url": "http://gpu/v1", "read_timeout": 900.0, "connect_timeout": 30.0});
+    let model = one(mindie.clone());
+    assert_eq!(
+        (model.request_timeout.as_secs(), model.chunk_timeout.as_secs(), extras(mindie, true)),
+        (900, 900, json!({}))
+    );
+    let minimax = json!({"use": "deerflow.models.patched_minimax:PatchedChatMiniMax", "base_url": "https://api.minimax.io/v1"});
+    assert_eq!(extras(minimax, true), json!({"reasoning_split": true}));
 }
 
 #[test]
@@ -267,11 +312,11 @@ fn thinking_is_turned_off_by_the_first_rule_that_applies() {
 #[test]
 fn what_is_unknown_goes_into_the_request_and_no_credential_does() {
     let given = json!({
-        "top_p": 0.9, "streaming": true, "output_version": "v1", "openai_api_key": "canary", "extra_body": {"user": "$WHO"},
+        "top_p": 0.9, "streaming": true, "output_version": "v1", "other_api_key": "canary", "extra_body": {"user": "$WHO"},
         "model_kwargs": {"seed": 7}, "price": "$5",
     });
     let document = parse(&json!([entry(given.clone())])).unwrap();
-    assert!(document.warnings().iter().any(|warning| warning.path == "models[0].openai_api_key"));
+    assert!(document.warnings().iter().any(|warning| warning.path == "models[0].other_api_key"));
     let sent = json!({"top_p": 0.9, "user": "value of WHO", "seed": 7, "price": "$5"});
     assert_eq!(extras(given, true), sent);
     assert!(one(json!({"stop": "$UNSET"})).request_extras(true, &Vars).is_err());

@@ -250,3 +250,18 @@ fn what_stands_behind_an_error_is_told_too() {
     assert_eq!(words_of(list), r#"{"detail":[{"type":"extra_forbidden","loc":["body","x"]}]}"#);
     assert_eq!(words_of(r#"{"__type":"ValidationException","message":"no"}"#), "ValidationException: no");
 }
+
+#[test]
+fn an_error_may_say_itself_when_to_try_again() {
+    let body = |delay: &str| {
+        format!(
+            r#"[{{"error":{{"code":429,"message":"You exceeded your current quota. quotaId: GenerateRequestsPerMinutePerProjectPerModel-FreeTier","details":[{{"@type":"x"}},{{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"{delay}"}}]}}}}]"#
+        )
+    };
+    assert_eq!(delay(&body("34.5s")), Some(Duration::from_millis(34_500)));
+    assert_eq!(of(429, &body("34s")), ModelFault::Transient);
+    for nothing in ["soon", "-1s", "s", "1e999s"] {
+        assert_eq!(delay(&body(nothing)), None, "{nothing}");
+    }
+    assert_eq!(delay("no JSON"), None);
+}
