@@ -1,5 +1,6 @@
 //! Runs that compact their thread.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use pudu_app::ports::{Clock, ModelCall, ModelFault};
@@ -17,6 +18,8 @@ use super::LONG;
 use super::stage::Stage;
 
 const FORCED: Compaction = Compaction { force: true, keep: Some(Keep::Messages(2)) };
+/// Of a conversation of two messages the user's stays all the same.
+const FORCED_WHOLE: Compaction = Compaction { force: true, keep: Some(Keep::Messages(0)) };
 
 /// A thread of three exchanges, where summaries are on.
 async fn talked(summary: impl Fn() -> Speech + Send + 'static) -> Stage {
@@ -224,4 +227,53 @@ async fn while_it_works_the_thread_is_taken() {
     let listed = runs.list(&thread("t"), None, 0, 10).await.unwrap();
     let kinds: Vec<&str> = listed.iter().map(|(_, spec)| spec.operation.kind()).collect();
     assert_eq!(kinds.iter().filter(|kind| **kind == "compact").count(), 1, "{kinds:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn without_time_it_is_handed_over_and_another_does_it() {
+    let tries = AtomicUsize::new(0);
+    let stage = talked(move || match tries.fetch_add(1, Ordering::SeqCst) {
+        0 => Speech::Hangs,
+        _ => Speech::text("sum"),
+    })
+    .await;
+    let key = compact(&stage, FORCED).await;
+    stage.waker.take();
+    let ran = stage.work(&stage.runner(&Gate::open()), &key, Duration::from_secs(30)).await;
+    assert_eq!((ran, stage.waker.take().len()), (Ran::Worked, 1));
+    stage.work(&stage.runner(&Gate::open()), &key, LONG).await;
+    assert_eq!(stage.load(&key).await.end().map(|end| end.outcome), Some(Outcome::Success));
+    assert_eq!(thread_says(&stage).await.1.as_deref(), Some("sum"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_model_that_is_named_writes_the_summary_and_else_the_operators() {
+    let model = |name: &str| json!({"name": name, "use": "langchain_openai:ChatOpenAI", "model": name});
+    let block = json!({
+        "models": [model("first"), model("second"), model("short")],
+        "summarization": {"enabled": true, "model_name": "short"},
+    });
+    for (named, asked) in [(None, "short"), (Some("second"), "second")] {
+        let stage = Stage::configured(block.clone(), |_| Speech::text("said")).await;
+        let key = stage.admit("r1", "hello", &json!({})).await;
+        stage.rest(&key).await;
+        let options = named.map(|name| ("model_name".to_owned(), json!(name)));
+        let wanted =
+            Wanted { options: options.into_iter().collect(), ..wanted(Operation::Compact(FORCED_WHOLE)) };
+        let key = stage.wiring(&Gate::open()).runs().admit(wanted).await.unwrap().run.key;
+        stage.rest(&key).await;
+        assert_eq!(stage.models.heard().last().unwrap().entry.name, asked);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn where_summaries_were_turned_off_meanwhile_it_fails_and_asks_nobody() {
+    let stage = Stage::new(|_| Speech::text("said")).await;
+    let key = stage.admit("r1", "hello", &json!({})).await;
+    stage.rest(&key).await;
+    let (key, heard) = (compact(&stage, FORCED_WHOLE).await, stage.models.heard().len());
+    let run = stage.rest(&key).await;
+    let error = run.end().and_then(|end| end.error.as_ref()).unwrap().as_str().to_owned();
+    assert!(error.contains("summarization is disabled"), "{error}");
+    assert_eq!(stage.models.heard().len(), heard);
 }
