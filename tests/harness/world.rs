@@ -112,6 +112,11 @@ impl World {
         self.folder.path().join("table")
     }
 
+    /// Where the blobs are.
+    pub fn blobs(&self) -> PathBuf {
+        self.folder.path().join("blobs")
+    }
+
     /// Where the folders of threads are.
     pub fn files(&self) -> PathBuf {
         files(&self.folder)

@@ -5,6 +5,7 @@ mod compact;
 mod goals;
 mod launcher;
 mod owners;
+mod results;
 mod state;
 mod streams;
 

@@ -8,6 +8,8 @@
 
 use std::sync::Arc;
 
+use pudu_app::runs::results::Results;
+
 use crate::clarification::Clarification;
 use crate::deferred::DeferredTools;
 use crate::durable_context::DurableContext;
@@ -27,12 +29,12 @@ use crate::todos::Todos;
 /// Middlewares, the outermost first.
 pub type Chain = Vec<Arc<dyn Middleware>>;
 
-/// Around the steps of an agent that users talk to.
-pub fn lead() -> Chain {
+/// Around the steps of an agent that users talk to; long results of its tools go to `results`.
+pub fn lead(results: &Results) -> Chain {
     vec![
         Arc::new(Prompt),
         Arc::new(InputSanitization),
-        Arc::new(ToolOutputBudget),
+        Arc::new(ToolOutputBudget { results: Some(results.clone()) }),
         Arc::new(ToolResultSanitization),
         Arc::new(DanglingToolCall),
         Arc::new(ToolErrorHandling),
@@ -58,12 +60,12 @@ pub fn lead() -> Chain {
     ]
 }
 
-/// Around the steps of a subagent: nobody is asked, nothing is delegated, and it has no plan and no title of its own.
-pub fn subagent() -> Chain {
+/// Around the steps of a subagent, whose long results go there too: nobody is asked, nothing is delegated, and it has no plan and no title of its own.
+pub fn subagent(results: &Results) -> Chain {
     vec![
         Arc::new(Prompt),
         Arc::new(InputSanitization),
-        Arc::new(ToolOutputBudget),
+        Arc::new(ToolOutputBudget { results: Some(results.clone()) }),
         Arc::new(ToolResultSanitization),
         Arc::new(DanglingToolCall),
         Arc::new(ToolErrorHandling),

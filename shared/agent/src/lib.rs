@@ -18,6 +18,7 @@ pub mod middleware;
 pub mod options;
 pub mod own_tools;
 pub mod prompt;
+pub mod read_tool_result;
 pub mod retry;
 pub mod runner;
 mod spoken;

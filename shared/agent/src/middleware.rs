@@ -92,7 +92,7 @@ pub trait Middleware: Send + Sync {
     }
 
     /// After a tool has answered, before that is written. In reverse order.
-    fn after_tool(&self, _turn: &mut Turn<'_>, _call: &ToolCall, _answer: &mut Message) {}
+    async fn after_tool(&self, _turn: &mut Turn<'_>, _call: &ToolCall, _answer: &mut Message) {}
 
     /// Before a run ends whose model wants nothing more, unless something cut it short: in order, until one does not say
     /// [`Flow::Go`]. Who says [`Flow::Again`] has said to the model why.

@@ -11,6 +11,7 @@ pub mod follow;
 mod launcher;
 pub mod modes;
 mod record;
+pub mod results;
 pub mod said;
 mod state;
 mod thread;

@@ -21,6 +21,7 @@ use crate::ports::{
     NoteStore, Random, RunLauncher, RunStore, SealKeys, TaskStore, ThreadStore, TokenVerifier, Vault, Waker,
 };
 use crate::rates::Rates;
+use crate::runs::results::Results;
 use crate::runs::{Checkpoints, Launcher, Runs};
 use crate::settle::Settle;
 use crate::tasks::Tasks;
@@ -184,6 +185,11 @@ impl Wiring {
             clock: Arc::clone(&self.ports.clock),
             random: Arc::clone(&self.ports.random),
         }
+    }
+
+    /// Keeps results of tools that are too long to be said.
+    pub fn results(&self) -> Results {
+        Results::new(Arc::clone(&self.ports.blobs))
     }
 
     fn launcher(&self) -> Arc<dyn RunLauncher> {

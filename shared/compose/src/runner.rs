@@ -10,7 +10,7 @@ use pudu_app::wiring::Wiring;
 
 /// A runner that claims under the name `worker`, over the use cases of its process. Opens no connection.
 pub fn runner(wiring: &Wiring, models: Arc<dyn Models>, worker: &str) -> Runner {
-    let runs = wiring.runs();
+    let (runs, results) = (wiring.runs(), wiring.results());
     Runner::new(Parts {
         worker: worker.to_owned(),
         runs: runs.store,
@@ -19,9 +19,9 @@ pub fn runner(wiring: &Wiring, models: Arc<dyn Models>, worker: &str) -> Runner 
         models,
         tools: wiring.tools(),
         keys: runs.keys,
-        own: own_tools(&wiring.tasks(), &wiring.memories()),
-        lead: chain::lead(),
-        subagent: chain::subagent(),
+        own: own_tools(&wiring.tasks(), &wiring.memories(), &results),
+        lead: chain::lead(&results),
+        subagent: chain::subagent(&results),
         clock: runs.clock,
         random: runs.random,
         policy: runs.policy,

@@ -37,7 +37,7 @@ impl Middleware for ToolErrorHandling {
         "tool_error_handling"
     }
 
-    fn after_tool(&self, _turn: &mut Turn<'_>, call: &ToolCall, answer: &mut Message) {
+    async fn after_tool(&self, _turn: &mut Turn<'_>, call: &ToolCall, answer: &mut Message) {
         let failed = answer.status == Some(ToolStatus::Error);
         if failed && answer.content.is_blank() {
             *answer =
@@ -56,27 +56,27 @@ mod tests {
     use super::*;
     use crate::fixture::{World, call};
 
-    fn after(mut answer: Message) -> Message {
+    async fn after(mut answer: Message) -> Message {
         let (world, call) = (World::new(&json!({})), call("c", "t", &json!({})));
-        ToolErrorHandling.after_tool(&mut world.turn(State::default()), &call, &mut answer);
+        ToolErrorHandling.after_tool(&mut world.turn(State::default()), &call, &mut answer).await;
         answer
     }
 
-    #[test]
-    fn a_failure_names_tool_kind_and_a_bounded_detail() {
+    #[tokio::test]
+    async fn a_failure_names_tool_kind_and_a_bounded_detail() {
         let call = call("c", "t", &json!({}));
         let text = failure(&call, "Timeout", &"x".repeat(600)).content.text();
         assert!(text.starts_with("Error: Tool 't' failed with Timeout: xxx") && text.contains("try another"));
         assert_eq!(text.matches('x').count(), 500);
-        assert_eq!(after(failure(&call, "Timeout", "x")), failure(&call, "Timeout", "x"));
+        assert_eq!(after(failure(&call, "Timeout", "x")).await, failure(&call, "Timeout", "x"));
     }
 
-    #[test]
-    fn every_result_says_how_it_went_and_no_failure_is_silent() {
+    #[tokio::test]
+    async fn every_result_says_how_it_went_and_no_failure_is_silent() {
         let call = call("c", "t", &json!({}));
-        let good = after(Message::tool(&call, ToolStatus::Success, "ok"));
+        let good = after(Message::tool(&call, ToolStatus::Success, "ok")).await;
         assert_eq!(good.additional_kwargs[META], json!({"tool_name": "t", "status": "success"}));
-        let silent = after(Message::tool(&call, ToolStatus::Error, ""));
+        let silent = after(Message::tool(&call, ToolStatus::Error, "")).await;
         assert!(silent.content.text().contains("it said no more"));
     }
 }

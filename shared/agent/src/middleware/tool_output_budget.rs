@@ -1,27 +1,32 @@
-//! Row 2, `ToolOutputBudget`: a result is no longer than a model can use. What is too long keeps its beginning and its end.
-//!
-//! The reference saves long results to files that `read_file` reads in parts; without files there is nothing to read them with, so
-//! only what does not fit is cut.
+//! Row 2, `ToolOutputBudget`: a result is no longer than a model can use. One that is too long is kept whole beside the states of
+//! its thread and told in short, with where it is and how its parts are read ([`crate::read_tool_result`]). What cannot be kept
+//! is cut, and keeps its beginning and its end.
+
+mod kind;
+#[cfg(test)]
+mod tests;
 
 use async_trait::async_trait;
+use pudu_app::chain::Chain;
+use pudu_app::runs::results::{self, Results};
+use pudu_config::{Ends, ToolOutput};
 use pudu_domain::chat::{Content, Message, Speaker, ToolCall};
 use pudu_domain::text::first_chars;
 
 use super::{Middleware, Request};
+use crate::read_tool_result::{self, MOST_CHARS, READ_TOOL_RESULT};
 use crate::turn::Turn;
+use kind::Kind;
 
-/// Most characters of a result.
-const MOST: usize = 30_000;
-/// Of one that has more: characters of its beginning.
-const HEAD: usize = 8000;
-/// Of one that has more: characters of its end.
-const TAIL: usize = 3000;
-/// The tool that reads parts by itself.
-const EXEMPT: &str = "read_file";
+/// Tools that bring parts by themselves.
+const EXEMPT: [&str; 2] = ["read_file", READ_TOOL_RESULT];
 
-/// The middleware.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct ToolOutputBudget;
+/// The middleware. Its numbers are the operator's (`tool_output` in the config).
+#[derive(Clone)]
+pub struct ToolOutputBudget {
+    /// Where results are kept; without it they are only cut.
+    pub results: Option<Results>,
+}
 
 #[async_trait]
 impl Middleware for ToolOutputBudget {
@@ -29,68 +34,75 @@ impl Middleware for ToolOutputBudget {
         "tool_output_budget"
     }
 
-    fn shape(&self, _turn: &Turn<'_>, request: &mut Request) {
-        request.messages.iter_mut().filter(|message| message.speaker == Speaker::Tool).for_each(cut);
+    fn shape(&self, turn: &Turn<'_>, request: &mut Request) {
+        let limits = &turn.options.house.agents.tool_output;
+        let results = request.messages.iter_mut().filter(|message| message.speaker == Speaker::Tool);
+        for message in results.filter(|message| !is_exempt(message, limits)) {
+            cut(message, limits);
+        }
     }
 
-    fn after_tool(&self, _turn: &mut Turn<'_>, _call: &ToolCall, answer: &mut Message) {
-        cut(answer);
+    async fn after_tool(&self, turn: &mut Turn<'_>, _call: &ToolCall, answer: &mut Message) {
+        let limits = &turn.options.house.agents.tool_output;
+        if is_exempt(answer, limits) {
+            return;
+        }
+        let text = answer.content.text();
+        // Bytes are never fewer than characters, and counting them costs nothing.
+        let chars = if text.len() < limits.keep_from { text.len() } else { text.chars().count() };
+        let told = limits.enabled && chars >= limits.keep_from && read_tool_result::is_had(turn.spec);
+        match self.results.as_ref().filter(|_| told) {
+            None => cut(answer, limits),
+            Some(results) => match results.keep(&turn.run.key.thread, &text).await {
+                Ok(name) => {
+                    let kind = Kind::of(&text);
+                    answer.content = Content::Text(in_short(&name, &text, chars, &kind, limits.preview));
+                    results::note(answer, &name, chars, kind.as_str());
+                }
+                Err(error) => {
+                    tracing::warn!(run.id = %turn.run.key.id, error = %Chain(&error), "a long result was not kept; it is cut");
+                    cut(answer, limits);
+                }
+            },
+        }
     }
 }
 
-fn cut(message: &mut Message) {
-    if message.name.as_deref() == Some(EXEMPT) {
-        return;
-    }
+fn is_exempt(message: &Message, limits: &ToolOutput) -> bool {
+    let name = message.name.as_deref().unwrap_or_default();
+    EXEMPT.contains(&name) || limits.exempt.iter().any(|exempt| exempt == name)
+}
+
+/// What stands in the place of a result that was kept.
+fn in_short(name: &str, text: &str, chars: usize, kind: &Kind, ends: Ends) -> String {
+    let (head, tail) = (first_chars(text, ends.head), last_chars(text, ends.tail));
+    let gone = chars.saturating_sub(ends.head).saturating_sub(ends.tail);
+    format!(
+        "[This result is {kind}, {chars} characters: too long to be shown whole. All of it is saved as {name}. Read the parts that you \
+         need with {READ_TOOL_RESULT}(result=\"{name}\", offset=…, limit=…): both count characters, the first is at offset 0, and \
+         limit is at most {MOST_CHARS}. Here are its beginning and its end.]\n\n{head}\n\n[… {gone} characters, from offset {at} on …]\n\n{tail}",
+        at = ends.head,
+    )
+}
+
+fn cut(message: &mut Message, limits: &ToolOutput) {
     let text = message.content.text();
-    // Bytes are never fewer than characters, and counting them costs nothing.
-    if text.len() <= MOST {
+    if text.len() <= limits.most {
         return;
     }
     let chars = text.chars().count();
-    if chars <= MOST {
+    if chars <= limits.most {
         return;
     }
-    let (head, tail) = (first_chars(&text, HEAD), last_chars(&text, TAIL));
-    let gone = chars.saturating_sub(HEAD + TAIL);
+    let Ends { head, tail } = limits.cut;
+    let gone = chars.saturating_sub(head).saturating_sub(tail);
+    let (first, last) = (first_chars(&text, head), last_chars(&text, tail));
     message.content = Content::Text(format!(
-        "{head}\n\n[… {gone} of {chars} characters are left out here; ask the tool for a smaller part …]\n\n{tail}"
+        "{first}\n\n[… {gone} of {chars} characters are left out here; ask the tool for a smaller part …]\n\n{last}"
     ));
 }
 
 fn last_chars(text: &str, most: usize) -> &str {
-    let at = text.char_indices().rev().nth(most.saturating_sub(1)).map_or(0, |(at, _)| at);
-    text.get(at..).unwrap_or_default()
-}
-
-#[cfg(test)]
-mod tests {
-    use pudu_domain::chat::ToolStatus;
-    use pudu_domain::state::State;
-    use serde_json::json;
-
-    use super::*;
-    use crate::fixture::{World, call};
-
-    fn after(name: &str, text: String) -> String {
-        let (world, call) = (World::new(&json!({})), call("c", name, &json!({})));
-        let mut answer = Message::tool(&call, ToolStatus::Success, text);
-        ToolOutputBudget.after_tool(&mut world.turn(State::default()), &call, &mut answer);
-        answer.content.text()
-    }
-
-    #[test]
-    fn a_long_result_keeps_its_beginning_and_its_end() {
-        let text = format!("{}{}{}", "a".repeat(8000), "é".repeat(20_000), "z".repeat(3000));
-        let cut = after("t", text);
-        assert!(cut.starts_with(&"a".repeat(8000)) && cut.ends_with(&"z".repeat(3000)));
-        assert!(cut.contains("20000 of 31000 characters") && cut.chars().count() < 11_200);
-        assert_eq!(after("t", cut.clone()), cut, "once");
-    }
-
-    #[test]
-    fn what_fits_stays_and_what_reads_in_parts_is_left_alone() {
-        assert_eq!(after("t", "é".repeat(30_000)).chars().count(), 30_000);
-        assert_eq!(after("read_file", "a".repeat(40_000)).len(), 40_000);
-    }
+    let at = most.checked_sub(1).map(|back| text.char_indices().rev().nth(back).map_or(0, |(at, _)| at));
+    at.and_then(|at| text.get(at..)).unwrap_or_default()
 }

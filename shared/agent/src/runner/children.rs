@@ -41,7 +41,7 @@ impl Session {
         let mut said = Vec::new();
         for message in refused {
             if let Some(call) = fresh.iter().find(|call| message.tool_call_id.as_ref() == Some(&call.id)) {
-                said.push(self.result(&mut turn, call, message));
+                said.push(self.result(&mut turn, call, message).await);
             }
         }
         let Some(until) = until else {
@@ -70,7 +70,7 @@ impl Session {
                 }
                 None => failure(call, "MissingRun", "the subagent's run is not there any more"),
             };
-            said.push(self.result(&mut turn, call, message));
+            said.push(self.result(&mut turn, call, message).await);
         }
         self.keep(turn, &said, true).await
     }
@@ -127,9 +127,9 @@ impl Session {
     }
 
     /// What the middlewares make of an answer; it is said.
-    pub(super) fn result(&self, turn: &mut Turn<'_>, call: &ToolCall, mut message: Message) -> Message {
+    pub(super) async fn result(&self, turn: &mut Turn<'_>, call: &ToolCall, mut message: Message) -> Message {
         for middleware in self.chain().iter().rev() {
-            middleware.after_tool(turn, call, &mut message);
+            middleware.after_tool(turn, call, &mut message).await;
         }
         turn.tell(record("llm.tool.result", "message", json!(message), json!({ "tool_call_id": call.id })));
         if let Some(update) = self.update("tools", &message) {

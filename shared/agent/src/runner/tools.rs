@@ -18,6 +18,7 @@ use super::session::{Did, Session, Stop};
 use super::watch::MARGIN;
 use crate::middleware::failure;
 use crate::options::Options;
+use crate::read_tool_result::{self, READ_TOOL_RESULT};
 use crate::subagents::{self, TASK};
 use crate::tool::{Bench, Brought, Tool};
 use crate::turn::Turn;
@@ -72,6 +73,9 @@ impl Session {
 
     /// Whether the run has the tool of that name, if anybody has: a subagent has those of its type.
     fn has(&self, name: &str) -> bool {
+        if name == READ_TOOL_RESULT {
+            return read_tool_result::is_had(&self.spec);
+        }
         self.spec.subagent.as_ref().is_none_or(|subagent| subagent.has(name))
     }
 
@@ -177,7 +181,7 @@ impl Session {
         progress.begin_round(&self.state);
         progress.ended |= ends;
         turn.count(NAME, &progress);
-        let message = self.result(&mut turn, call, message);
+        let message = self.result(&mut turn, call, message).await;
         self.keep(turn, &[message], is_last).await
     }
 }

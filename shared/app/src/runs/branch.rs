@@ -1,8 +1,12 @@
-//! A new thread from a message of another: what was said up to it, and nothing that belongs to the old thread's folders.
+//! A new thread from a message of another: what was said up to it, and nothing that belongs to the old thread's folders. Long
+//! results of tools, which messages only refer to, come along.
+
+use std::sync::Arc;
 
 use pudu_domain::conversation::Head;
 use pudu_domain::{Conversation, Scope, ThreadKey};
 
+use super::results::{self, Results};
 use super::{CheckpointError, Runs, UpdateError};
 use crate::ports::ConversationKept;
 
@@ -45,6 +49,13 @@ impl Runs {
         state.thread_data = None;
         state.counters.clear();
         state.title = branch.title.or(state.title);
+        if let Some(blobs) = &self.checkpoints.blobs {
+            let results = Results::new(Arc::clone(blobs));
+            for name in state.messages.iter().filter_map(results::noted) {
+                let copied = results.copy(&branch.from, &branch.to, name).await;
+                copied.map_err(CheckpointError::from)?;
+            }
+        }
         let parent = view.checkpoint.map(|checkpoint| checkpoint.head);
         let fresh = Conversation {
             title: state.title.clone(),

@@ -128,8 +128,7 @@ impl Checkpoints {
         if bytes.len() <= ROW_BYTES {
             return Ok(body);
         }
-        let digest = hex::encode(Sha256::digest(&bytes));
-        blobs.put(thread, &digest, bytes).await?;
+        let digest = put(blobs.as_ref(), thread, bytes).await?;
         Ok(Body::Blob { digest, snapshot })
     }
 
@@ -145,4 +144,11 @@ impl Checkpoints {
         let stored = serde_json::from_slice(&bytes);
         stored.map(Some).map_err(|source| CheckpointError::Broken { digest, source })
     }
+}
+
+/// Puts bytes into the blob store, under their digest.
+pub(super) async fn put(blobs: &dyn Blobs, thread: &ThreadKey, bytes: Vec<u8>) -> Result<String, BlobError> {
+    let digest = hex::encode(Sha256::digest(&bytes));
+    blobs.put(thread, &digest, bytes).await?;
+    Ok(digest)
 }

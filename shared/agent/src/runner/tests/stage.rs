@@ -174,9 +174,9 @@ impl Stage {
         let mut own: Vec<Arc<dyn Tool>> = vec![Arc::new(self.counted.clone())];
         let (mut lead, mut subagent) = (self.chain.clone(), self.chain.clone());
         if self.is_whole {
-            own.extend(own_tools(&wiring.tasks(), &wiring.memories()));
-            lead.extend(chain::lead());
-            subagent.extend(chain::subagent());
+            own.extend(own_tools(&wiring.tasks(), &wiring.memories(), &wiring.results()));
+            lead.extend(chain::lead(&wiring.results()));
+            subagent.extend(chain::subagent(&wiring.results()));
         }
         Runner::new(Parts {
             worker: "agent".to_owned(),

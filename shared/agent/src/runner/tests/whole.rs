@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use super::stage::{COUNT, Stage, answer, call, named};
 use super::{LONG, last, names};
 use crate::clarification::ASK_CLARIFICATION;
+use crate::read_tool_result::READ_TOOL_RESULT;
 use crate::subagents::TASK;
 use crate::todos::{COMPLETION_REMINDER, WRITE_TODOS};
 
@@ -270,7 +271,10 @@ async fn a_type_of_ones_own_has_the_tools_that_it_is_given() {
     assert_eq!(stage.counted.calls(), ["c"]);
     let heard = stage.models.heard();
     let childs = heard.iter().find(|model| model.messages[0].content.text().starts_with("You only")).unwrap();
-    assert_eq!(childs.tools.iter().map(|tool| tool.name.as_str()).collect::<Vec<_>>(), [COUNT]);
+    assert_eq!(
+        childs.tools.iter().map(|tool| tool.name.as_str()).collect::<Vec<_>>(),
+        [COUNT, READ_TOOL_RESULT]
+    );
     assert_eq!(stage.state(&key).await.delegations[0].subagent_type, "counter");
 }
 
@@ -346,4 +350,49 @@ async fn a_delegation_is_told_in_the_order_of_the_reference() {
             "run.end",
         ]
     );
+}
+
+/// A child's report is a result like any other, and what its own tools bring too.
+#[tokio::test(start_paused = true)]
+async fn a_childs_long_report_is_kept_and_its_parent_reads_the_part_that_it_needs() {
+    let report = (0..2000).map(|number| format!("deer {number:05}\n")).collect::<Vec<_>>().concat();
+    let said = report.clone();
+    let stage = whole(move |model: &ModelCall| {
+        if is_aside(model) {
+            return Speech::text("Deer");
+        }
+        let is_lead = model.tools.iter().any(|tool| tool.name == TASK);
+        let last = last(model);
+        let reads = last.additional_kwargs.get("saved_result").map(|saved| {
+            call("r", READ_TOOL_RESULT, json!({"result": saved["result"], "offset": 12_000, "limit": 40}))
+        });
+        match (is_lead, reads, last.name.as_deref()) {
+            (_, Some(reads), _) => Speech::calls("", [reads]),
+            (true, _, Some(READ_TOOL_RESULT)) => Speech::text(&last.content.text()),
+            (true, ..) => Speech::calls(
+                "",
+                [call(
+                    "a",
+                    TASK,
+                    json!({"description": "d", "prompt": "p", "subagent_type": "general-purpose"}),
+                )],
+            ),
+            (false, ..) => Speech::text(&said),
+        }
+    })
+    .await;
+    let key = stage.admit("r1", "look at deer", &json!({"subagent_enabled": true})).await;
+    assert_eq!(stage.rest(&key).await.end().map(|end| end.outcome), Some(Outcome::Success));
+    let state = stage.state(&key).await;
+    let told = answer(&state, "a").unwrap();
+    assert!(told.content.text().chars().count() < 3700, "{}", told.content.text());
+    assert_eq!(told.additional_kwargs["subagent_status"], "completed");
+    assert_eq!(
+        told.additional_kwargs["saved_result"]["chars"],
+        "Task Succeeded. Result: ".len() + report.trim_end().len()
+    );
+    let read = answer(&state, "r").unwrap().content.text();
+    let whole = format!("Task Succeeded. Result: {}", report.trim_end());
+    assert!(read.ends_with(&whole[12_000..12_040]), "{read}");
+    assert!(read.starts_with("[Characters 12000 to 12040 of "), "{read}");
 }
