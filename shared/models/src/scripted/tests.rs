@@ -176,3 +176,16 @@ async fn what_it_says_comes_in_pieces_that_are_the_answer() {
     assert_eq!(text, said.content.text());
     assert_eq!(calls, ["example_submit_report"]);
 }
+
+#[test]
+fn a_goal_is_met_for_it_once_an_agent_went_on_for_it() {
+    use pudu_domain::goal::{CONTINUED, QUESTION};
+    for (seen, met) in [(String::new(), false), (format!("{{\"text\": \"{CONTINUED}\"}}"), true)] {
+        let said = answer(&call(&format!("{QUESTION}\n\n<conversation>\n{seen}\n</conversation>"), vec![]));
+        let judgement: Value = serde_json::from_str(&said.content.text()).unwrap();
+        assert_eq!(judgement["met"], met);
+        assert!(judgement["reason"].as_str().unwrap().starts_with(LABEL), "{judgement}");
+    }
+    let quoted = answer(&call(&format!("Somebody asked: {QUESTION}"), vec![]));
+    assert!(quoted.content.text().starts_with(LABEL));
+}
