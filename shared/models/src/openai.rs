@@ -106,7 +106,7 @@ fn message(message: &Message, call: &ModelCall, server: Server) -> Value {
             let mut said = json!({"role": "assistant", "content": content});
             // Nobody else can check what was thought, and some refuse it.
             if is_own {
-                thoughts::give_back(message, &mut said);
+                thoughts::give_back(message, &mut said, |call| server.id(call));
             }
             if !calls.is_empty() {
                 set(&mut said, "tool_calls", calls.into());

@@ -47,6 +47,7 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("langchain_groq", "https://api.groq.com/openai/v1"),
     ("langchain_mistralai", "https://api.mistral.ai/v1"),
     ("langchain_xai", "https://api.x.ai/v1"),
+    ("langchain_cerebras", "https://api.cerebras.ai/v1"),
 ];
 /// Adapters of the reference that are `OpenAI`'s own client, to whatever address.
 const OWN: &[&str] = &["patched_openai"];

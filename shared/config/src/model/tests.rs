@@ -326,6 +326,7 @@ fn what_is_unknown_goes_into_the_request_and_no_credential_does() {
 fn secrets_of_models_are_masked_sealed_and_never_shown() {
     let raw = json!([entry(json!({
         "api_key": "canary-1", "default_headers": {"x-org": "canary-2"}, "max_tokens": 5,
+        "openai_api_key": "canary-5", "endpoint_url": "https://me:canary-6@llm.example/v1",
         "base_url": "https://me:canary-3@llm.example/v1", "when_thinking_enabled": {"api_token": "canary-4"},
     }))]);
     let document = parse(&raw).unwrap();

@@ -107,14 +107,22 @@ fn details(delta: &Value) -> Option<String> {
     Some(said).filter(|said| !said.is_empty())
 }
 
-/// Puts what `message` thought into `said`, which goes to the model that thought it.
-pub(super) fn give_back(message: &Message, said: &mut Value) {
+/// Puts what `message` thought into `said`, which goes to the model that thought it; `id` is how a call's id is sent.
+pub(super) fn give_back(message: &Message, said: &mut Value, id: impl Fn(&str) -> String) {
     let kept: &Map<String, Value> = &message.additional_kwargs;
     if let Some(extra) = kept.get(EXTRA) {
         set(said, EXTRA, extra.clone());
     }
-    if let Some(details) = kept.get(DETAILS) {
-        set(said, DETAILS, details.clone());
+    if let Some(Value::Array(details)) = kept.get(DETAILS) {
+        let of_calls = details.iter().map(|detail| match call_of(message, detail) {
+            Some(call) => {
+                let mut detail = detail.clone();
+                set(&mut detail, "id", id(call).into());
+                detail
+            }
+            None => detail.clone(),
+        });
+        set(said, DETAILS, of_calls.collect());
         return;
     }
     let Some(thought) = kept.get(TEXT) else { return };
@@ -130,4 +138,12 @@ pub(super) fn give_back(message: &Message, said: &mut Value) {
         Some("reasoning") => set(said, "reasoning", thought.clone()),
         _ => set(said, TEXT, thought.clone()),
     }
+}
+
+/// The id that the call of a part has by now: Gemini's signatures name the call that they belong to, and who runs the tools gives
+/// every call an id that no other conversation has, the provider's own first.
+fn call_of<'a>(message: &'a Message, detail: &Value) -> Option<&'a str> {
+    let named = text(detail, "id")?;
+    let is_it = |id: &&str| id.strip_prefix(named).is_some_and(|rest| rest.starts_with('-'));
+    message.tool_calls.iter().map(|call| call.id.as_str()).find(is_it)
 }

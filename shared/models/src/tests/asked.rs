@@ -97,6 +97,18 @@ fn thoughts_go_back_in_the_field_in_which_they_came() {
 }
 
 #[test]
+fn a_signature_names_its_call_as_it_is_called_now() {
+    let mut call = called(Dialect::OpenAi, "https://llm.example/v1");
+    let said = &mut call.messages[1];
+    said.tool_calls[0].id = "tool_weather-0f1e2d3c".into();
+    let part = |id: Value| json!({"type": "reasoning.encrypted", "data": "b3BhcXVl", "id": id, "index": 0});
+    let parts = [part(json!("tool_weather")), part(json!("tool_w")), part(Value::Null)];
+    said.additional_kwargs.insert("reasoning_details".into(), json!(parts));
+    let wanted = json!([part(json!("tool_weather-0f1e2d3c")), part(json!("tool_w")), part(Value::Null)]);
+    assert_eq!(body(&call)["messages"][1]["reasoning_details"], wanted);
+}
+
+#[test]
 fn signatures_of_calls_go_back_to_the_model_that_made_them() {
     let mut call = called(Dialect::OpenAi, "https://llm.example/v1");
     let signed = json!({"google": {"thought_signature": "c2ln"}});
