@@ -13,11 +13,12 @@ use std::fmt;
 use std::ops::AddAssign;
 
 pub use flows::{Act, Flow, flows};
+pub use points::Points;
 
 use crate::gate::Fate;
 use crate::mutant::Mutant;
 use crate::sim::Violation;
-use stage::Played;
+use stage::Staged;
 
 /// What can happen at one call of a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -74,6 +75,30 @@ pub struct Broken {
     pub violations: Vec<Violation>,
 }
 
+/// One flow, in a world of any kind.
+pub trait Scene {
+    /// Its name.
+    fn name(&self) -> &'static str;
+
+    /// Whether somebody waits who may hang up.
+    fn has_a_caller(&self) -> bool;
+
+    /// Plays it in a world of its own: its acts with these mishaps at these calls, then fresh processes until nothing is left
+    /// to do. The error is a world that could not be run.
+    fn play(&self, mishaps: &[(usize, Mishap)]) -> Result<Played, String>;
+}
+
+/// What one play of a flow showed.
+#[derive(Debug, Clone)]
+pub struct Played {
+    /// Every call that was counted, also those of the fresh processes.
+    pub ops: Vec<&'static str>,
+    /// How many of them the flow itself made.
+    pub during: usize,
+    /// Promises that were broken.
+    pub violations: Vec<Violation>,
+}
+
 /// What a matrix showed.
 #[derive(Debug, Default)]
 pub struct Report {
@@ -116,18 +141,23 @@ impl fmt::Display for Broken {
 
 /// Runs one flow's part of the matrix. The error is a world that could not be run, or a flow that is none: without calls.
 pub fn run(flow: &Flow, depth: Depth, mutant: Option<Mutant>) -> Result<Report, String> {
+    sweep(&Staged { flow, mutant }, depth)
+}
+
+/// The same of any flow.
+pub fn sweep(scene: &impl Scene, depth: Depth) -> Result<Report, String> {
     let mut report = Report::default();
-    let clean = stage::play(flow, &[], mutant)?;
+    let (flow, clean) = (scene.name(), scene.play(&[])?);
     let calls = clean.during;
     if calls == 0 {
-        return Err(format!("the flow '{}' makes no call", flow.name));
+        return Err(format!("the flow '{flow}' makes no call"));
     }
     let mut size = Size { flows: 1, calls, points: 0, runs: 1 };
     note(&mut report, flow, &[], clean.clone());
     for at in points(&clean, 0..calls, depth) {
         size.points += 1;
-        for mishap in MISHAPS.into_iter().filter(|mishap| *mishap != Mishap::HangUp || flow.has_a_caller()) {
-            let played = stage::play(flow, &[(at, mishap)], mutant)?;
+        for mishap in MISHAPS.into_iter().filter(|mishap| *mishap != Mishap::HangUp || scene.has_a_caller()) {
+            let played = scene.play(&[(at, mishap)])?;
             size.runs += 1;
             note(&mut report, flow, &[(at, mishap)], played.clone());
             if depth == Depth::Two && AGAIN.contains(&mishap) {
@@ -135,13 +165,13 @@ pub fn run(flow: &Flow, depth: Depth, mutant: Option<Mutant>) -> Result<Report, 
                     for again in AGAIN {
                         let mishaps = [(at, mishap), (second, again)];
                         size.runs += 1;
-                        note(&mut report, flow, &mishaps, stage::play(flow, &mishaps, mutant)?);
+                        note(&mut report, flow, &mishaps, scene.play(&mishaps)?);
                     }
                 }
             }
         }
     }
-    report.of_flows.insert(flow.name, size);
+    report.of_flows.insert(flow, size);
     report.size = size;
     Ok(report)
 }
@@ -167,13 +197,13 @@ fn points(played: &Played, range: std::ops::Range<usize>, depth: Depth) -> Vec<u
     range.filter(|at| depth == Depth::EveryCall || !of_a_row(at)).collect()
 }
 
-fn note(report: &mut Report, flow: &Flow, mishaps: &[(usize, Mishap)], played: Played) {
+fn note(report: &mut Report, flow: &'static str, mishaps: &[(usize, Mishap)], played: Played) {
     if played.violations.is_empty() {
         return;
     }
     let op = |at: usize| played.ops.get(at).copied().unwrap_or("never made");
     let mishaps = mishaps.iter().map(|(at, mishap)| (*at, op(*at), *mishap)).collect();
-    report.broken.push(Broken { flow: flow.name, mishaps, violations: played.violations });
+    report.broken.push(Broken { flow, mishaps, violations: played.violations });
 }
 
 #[cfg(test)]

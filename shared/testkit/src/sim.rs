@@ -20,11 +20,14 @@ use pudu_domain::{TaskKey, ThreadKey};
 
 pub use backend::{Backend, FakeBackend, Seen, Stores};
 pub use drift::Drift;
-pub use invariants::{PROMISES, Violation};
+pub use invariants::{PROMISES, Violation, only_owners_write};
+pub use script::Weather;
+pub use wakes::Wakes;
 
 use crate::blobs::FakeBlobs;
 use crate::clock::VirtualClock;
 use crate::random::SeededRandom;
+use crate::runs::FakeRuns;
 use crate::server::{FakeServer, Plan};
 use crate::trace::Trace;
 
@@ -97,9 +100,11 @@ pub(crate) struct World<B> {
     pub(crate) trace: Trace,
     pub(crate) threads: Vec<ThreadKey>,
     pub(crate) ops: ops::Ops,
-    pub(crate) weather: script::Weather,
-    pub(crate) wakes: wakes::Wakes,
+    pub(crate) weather: Weather,
+    pub(crate) wakes: Wakes,
     pub(crate) blobs: FakeBlobs,
+    /// Who tells events by runs, where a flow has some.
+    pub(crate) runs: FakeRuns,
 }
 
 /// Runs one seed in a runtime of its own, on this thread, in virtual time.
@@ -151,10 +156,10 @@ impl<B: Backend> World<B> {
         trace: Trace,
     ) -> Self {
         let threads = ["a", "b"].map(crate::fixture::thread).to_vec();
-        let (ops, weather) = (ops::Ops::default(), script::Weather::rough(clock));
-        let wakes = wakes::Wakes::new();
-        let blobs = FakeBlobs::default();
-        Self { settings, clock, server, backend, trace, threads, ops, weather, wakes, blobs }
+        let (ops, weather) = (ops::Ops::default(), Weather::rough(clock));
+        let wakes = Wakes::default();
+        let (blobs, runs) = (FakeBlobs::default(), FakeRuns::default());
+        Self { settings, clock, server, backend, trace, threads, ops, weather, wakes, blobs, runs }
     }
 
     /// The rough time, then the calm one, until nothing is left to do.
@@ -188,6 +193,7 @@ impl<B: Backend> World<B> {
     async fn judge(&self) -> Result<Outcome, String> {
         let seen = self.seen().await?;
         let remote = self.server.tasks();
+        self.ops.no_stray()?;
         Ok(Outcome {
             violations: self.violations(&seen),
             hash: self.trace.hash(),

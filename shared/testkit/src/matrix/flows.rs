@@ -18,6 +18,14 @@ pub enum Act {
     SubmitKeyed,
     /// The first submission is repeated, with its key.
     SubmitAgain,
+    /// An agent submits a task: its events are told by runs.
+    SubmitByAgent,
+    /// Nobody begins runs, or somebody does again.
+    Refuse(bool),
+    /// The runs that tell events end well.
+    EndRuns,
+    /// An operator has every dead letter tried again.
+    Replay,
     /// A gateway is asked to cancel the first task.
     Cancel,
     /// A gateway is given an answer to the first task's question.
@@ -63,12 +71,13 @@ impl Act {
     pub(super) const fn name(&self) -> &'static str {
         match self {
             Self::Submit | Self::SubmitLost | Self::SubmitKeyed | Self::SubmitAgain => "submitter",
+            Self::SubmitByAgent | Self::Refuse(_) | Self::EndRuns => "agent",
             Self::Cancel => "canceller",
             Self::Answer => "answerer",
             Self::Delete => "deleter",
             Self::Poll => "poller",
             Self::Notify => "notifier",
-            Self::Configure(_) => "operator",
+            Self::Configure(_) | Self::Replay => "operator",
             Self::Down(_) => "server",
             Self::Wait(_) => "time",
         }
@@ -113,6 +122,7 @@ pub fn flows() -> Vec<Flow> {
     flows.extend(answers());
     flows.extend(intents());
     flows.extend(notes());
+    flows.extend(told_by_runs());
     flows.extend(deletions());
     flows.extend(drifts());
     flows
@@ -229,6 +239,24 @@ fn notes() -> Vec<Flow> {
         flow("notify, delivered", Plan::completes_after(secs(3)), &[Submit, LATER, Poll], &[Notify]),
         flow("notify, withdrawn", asking(), &[Submit, LATER, Poll, Wait(300), Poll], &[Notify]),
         flow("notify, superseded", changing(), &[Submit, LATER, Poll, Wait(61), Poll], &[Notify]),
+    ]
+}
+
+/// Events of an agent's tasks: a run tells each, and what no run will tell waits for an operator.
+fn told_by_runs() -> Vec<Flow> {
+    use Act::{EndRuns, Notify, Poll, Refuse, Replay, SubmitByAgent, Wait};
+    let ended = || Plan::completes_after(secs(3));
+    let refused = [SubmitByAgent, LATER, Poll, Refuse(true)];
+    // The last attempt but one; the longest pause between two is five minutes.
+    let given_up = [Notify, Wait(301), Notify, Wait(301), Notify, Wait(301), Notify, Wait(301)];
+    vec![
+        flow("notify by a run", ended(), &[SubmitByAgent, LATER, Poll], &[Notify, EndRuns, LATER, Notify]),
+        flow(
+            "a dead letter, replayed",
+            ended(),
+            &[&refused[..], &given_up].concat(),
+            &[Notify, Replay, Refuse(false), Notify, EndRuns, LATER, Notify],
+        ),
     ]
 }
 

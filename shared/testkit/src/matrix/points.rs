@@ -10,7 +10,7 @@ use crate::lock::lock;
 
 /// The calls of a run, across its processes. Clones share them.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Points(Arc<Mutex<State>>);
+pub struct Points(Arc<Mutex<State>>);
 
 #[derive(Debug, Default)]
 struct State {
@@ -20,22 +20,23 @@ struct State {
 }
 
 impl Points {
-    pub(super) fn with(mishaps: &[(usize, Mishap)]) -> Self {
+    /// Of a run with these mishaps at the calls of these numbers, counted from 0.
+    pub fn with(mishaps: &[(usize, Mishap)]) -> Self {
         Self(Arc::new(Mutex::new(State { mishaps: mishaps.to_vec(), ..State::default() })))
     }
 
     /// The terms of a caller without a key, who hangs up when it is time.
-    pub(super) fn terms(&self) -> Terms {
+    pub fn terms(&self) -> Terms {
         lock(&self.0).terms.clone()
     }
 
     /// Every call so far.
-    pub(super) fn ops(&self) -> Vec<&'static str> {
+    pub fn ops(&self) -> Vec<&'static str> {
         lock(&self.0).ops.clone()
     }
 
     /// The script of one process.
-    pub(super) fn script(&self) -> impl Script + 'static {
+    pub fn script(&self) -> impl Script + 'static {
         let points = self.clone();
         move |call: Call<'_>| {
             let mut state = lock(&points.0);

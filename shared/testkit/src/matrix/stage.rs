@@ -3,17 +3,19 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use pudu_app::dead_letters::DeadLetters;
 use pudu_app::deadline::Deadline;
-use pudu_app::ports::{Caller, Clock};
+use pudu_app::ports::{Caller, Clock, NoteKey, RunStatus};
 use pudu_app::tools::Terms;
 use pudu_app::wiring::Wiring;
 use pudu_app::worker::Work;
+use pudu_domain::task::Delivery;
 use pudu_domain::{IdempotencyKey, Timestamp};
 use serde_json::{Map, json};
 
-use super::Mishap;
 use super::flows::{Act, Flow};
 use super::points::Points;
+use super::{Mishap, Played, Scene};
 use crate::clock::VirtualClock;
 use crate::fixture::{SERVER, SUBMIT_TOOL, principal};
 use crate::gate::{Call, Fate, Gate, Open, Script};
@@ -30,39 +32,41 @@ const INVOCATION: Duration = Duration::from_secs(90);
 /// Rounds of fresh processes after which a world that is not at rest never will be.
 const ROUNDS: usize = 400;
 
-/// What a run showed.
-#[derive(Debug, Clone)]
-pub(super) struct Played {
-    /// Every call that was counted, also those of the fresh processes.
-    pub(super) ops: Vec<&'static str>,
-    /// How many of them the flow itself made.
-    pub(super) during: usize,
-    pub(super) violations: Vec<Violation>,
+/// A flow of tasks, with or without a mutant.
+pub(super) struct Staged<'a> {
+    pub(super) flow: &'a Flow,
+    pub(super) mutant: Option<Mutant>,
 }
 
-/// Plays a flow in a runtime of its own, in virtual time.
-pub(super) fn play(
-    flow: &Flow,
-    mishaps: &[(usize, Mishap)],
-    mutant: Option<Mutant>,
-) -> Result<Played, String> {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_time()
-        .start_paused(true)
-        .build()
-        .map_err(|error| error.to_string())?;
-    runtime.block_on(async {
-        let clock = VirtualClock::start();
-        let plans = flow.plans.clone();
-        let server = FakeServer::new(Arc::new(clock), move |number| {
-            let plan = plans.get(number).or(plans.last()).cloned();
-            plan.unwrap_or_else(|| Plan::completes_after(Duration::from_secs(20)))
-        });
-        let backend = FakeBackend { table: FakeTable::new(), mutant };
-        let world = World::new(Settings::default(), clock, server, backend, Trace::off());
-        let stage = Stage { world, random: SeededRandom::new(1), points: Points::with(mishaps) };
-        stage.play(flow).await
-    })
+impl Scene for Staged<'_> {
+    fn name(&self) -> &'static str {
+        self.flow.name
+    }
+
+    fn has_a_caller(&self) -> bool {
+        self.flow.has_a_caller()
+    }
+
+    /// In a runtime of its own, in virtual time.
+    fn play(&self, mishaps: &[(usize, Mishap)]) -> Result<Played, String> {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_time()
+            .start_paused(true)
+            .build()
+            .map_err(|error| error.to_string())?;
+        runtime.block_on(async {
+            let clock = VirtualClock::start();
+            let plans = self.flow.plans.clone();
+            let server = FakeServer::new(Arc::new(clock), move |number| {
+                let plan = plans.get(number).or(plans.last()).cloned();
+                plan.unwrap_or_else(|| Plan::completes_after(Duration::from_secs(20)))
+            });
+            let backend = FakeBackend { table: FakeTable::new(), mutant: self.mutant };
+            let world = World::new(Settings::default(), clock, server, backend, Trace::off());
+            let stage = Stage { world, random: SeededRandom::new(1), points: Points::with(mishaps) };
+            stage.play(self.flow).await
+        })
+    }
 }
 
 struct Stage {
@@ -86,6 +90,7 @@ impl Stage {
         }
         let during = self.points.ops().len();
         self.world.server.set_down(false);
+        self.world.runs.refuse(None);
         self.act(&Act::Configure(Drift::Original), Open).await?;
         let unheard = self.world.ops.submitted().values().all(|op| op.told.is_none());
         for act in flow.unheard.iter().filter(|_| unheard || !alive) {
@@ -105,6 +110,8 @@ impl Stage {
         for _ in 0..ROUNDS {
             self.act(&Act::Poll, self.points.script()).await?;
             self.act(&Act::Notify, self.points.script()).await?;
+            self.act(&Act::EndRuns, Open).await?;
+            self.act(&Act::Replay, Open).await?;
             let seen = self.world.seen().await?;
             let Some(next) = next(&seen, self.world.clock.now()) else { return Ok(true) };
             self.world.wait(next).await;
@@ -139,7 +146,14 @@ impl Stage {
                 // Whoever was not told that it goes may ask again; here nobody does.
                 let _ = self.wiring(act, gate).threads().delete(&thread).await;
             }
-            Act::Submit | Act::SubmitLost | Act::SubmitKeyed | Act::SubmitAgain => {
+            Act::Refuse(refuses) => world.runs.refuse(refuses.then_some("nobody begins runs")),
+            Act::EndRuns => {
+                for run in world.runs.runs().into_iter().filter(|run| run.status == RunStatus::Running) {
+                    world.runs.end(&run.id, &RunStatus::Succeeded);
+                }
+            }
+            Act::Replay => self.replay(self.wiring(act, gate).dead_letters()).await,
+            Act::Submit | Act::SubmitLost | Act::SubmitKeyed | Act::SubmitAgain | Act::SubmitByAgent => {
                 self.submit(act, gate).await?;
             }
             Act::Cancel => {
@@ -166,6 +180,13 @@ impl Stage {
         Ok(())
     }
 
+    async fn replay(&self, letters: DeadLetters) {
+        // An operator who is not told that a letter is tried again looks once more; in the end somebody does.
+        for note in letters.list(10).await.unwrap_or_default() {
+            let _ = letters.replay(&NoteKey { task: note.task, version: note.version }).await;
+        }
+    }
+
     async fn submit(&self, act: &Act, gate: &Gate) -> Result<(), String> {
         let world = &self.world;
         let number = match act {
@@ -179,6 +200,8 @@ impl Stage {
             // Whoever has a key may hang up as well: then the task is kept.
             key => Terms { key, ..self.points.terms() },
         };
+        let delivery = if *act == Act::SubmitByAgent { Delivery::Run } else { Delivery::Event };
+        let terms = Terms { delivery, ..terms };
         let thread = world.threads.first().cloned().ok_or("a world without threads")?;
         let (inner, ops) = (self.random.fork(), world.ops.clone());
         let ids = Remembering { inner, ops, number, thread: thread.clone(), keyed };
@@ -206,7 +229,7 @@ fn dies_in_the_submit(call: Call<'_>) -> Fate {
 
 /// How long nothing can happen any more; none when nothing ever will.
 fn next(seen: &Seen, now: Timestamp) -> Option<Duration> {
-    let wanted = seen.durables().filter(|row| row.due.is_some() || row.lease.is_some()).map(|row| {
+    let wanted = seen.durables().filter(|row| row.is_live()).map(|row| {
         let due = row.due.map_or(now, |due| due.at);
         let free = row.lease.as_ref().map_or(now, |lease| lease.until + Duration::from_millis(1));
         due.max(free).since(now)

@@ -112,7 +112,7 @@ impl Backend for FakeBackend {
 impl Seen {
     /// Whether nobody has anything left to do.
     pub(crate) fn is_quiet(&self) -> bool {
-        self.durables().all(|row| row.due.is_none() && row.lease.is_none())
+        !self.durables().any(Durable::is_live)
     }
 
     /// Every durable item.

@@ -90,8 +90,9 @@ pub(super) fn check(seen: &Seen, remote: &[RemoteTask], asked: &[Asked], callers
         its_events_are_told(row, seen, &mut found);
     }
     for note in &seen.notes {
-        if note.state == NoteState::Pending {
-            found.add(ENDED_EVENTS, format!("{} v{} is pending", note.task.id, note.version));
+        if matches!(note.state, NoteState::Pending | NoteState::Dispatched { .. }) {
+            let stands = note.state.as_str();
+            found.add(ENDED_EVENTS, format!("{} v{} is {stands}", note.task.id, note.version));
         }
     }
     for task in remote {
@@ -114,7 +115,7 @@ pub(super) fn check(seen: &Seen, remote: &[RemoteTask], asked: &[Asked], callers
     answers::they_are_not_repeated(remote, asked, &mut found);
     nothing_is_delivered_twice(seen, &mut found);
     nothing_stale_is_delivered(seen, &mut found);
-    only_owners_write(&seen.writes, &mut found);
+    found.0.extend(only_owners_write(&seen.writes));
     one_handle_one_task(seen, &mut found);
     found.0
 }
@@ -339,8 +340,10 @@ fn nothing_stale_is_delivered(seen: &Seen, found: &mut Findings) {
     }
 }
 
-/// Claims, commits and fences keep to the lease and the generation.
-fn only_owners_write(writes: &[Write], found: &mut Findings) {
+/// Claims, commits and fences keep to the lease and the generation; every write that does not. The holder of a run may go on
+/// behind a commit: then the lease stays, and is longer.
+pub fn only_owners_write(writes: &[Write]) -> Vec<Violation> {
+    let mut found = Findings(Vec::new());
     for write in writes {
         let Some(before) = &write.before else { continue };
         let (after, at) = (&write.after, write.at);
@@ -352,7 +355,7 @@ fn only_owners_write(writes: &[Write], found: &mut Findings) {
             }
             Wrote::Held => {
                 after.generation == before.generation
-                    && after.lease.is_none()
+                    && (after.lease.is_none() || goes_on(write))
                     && before.lease.as_ref().is_some_and(|lease| lease.until >= at)
             }
             Wrote::Beside | Wrote::Corrupt => {
@@ -368,6 +371,15 @@ fn only_owners_write(writes: &[Write], found: &mut Findings) {
             );
         }
     }
+    found.0
+}
+
+/// Whether the holder of a run goes on with it.
+fn goes_on(write: &Write) -> bool {
+    let before = write.before.as_ref().and_then(|row| row.lease.as_ref());
+    let longer = before.zip(write.after.lease.as_ref());
+    let longer = longer.is_some_and(|(old, new)| old.owner == new.owner && old.until < new.until);
+    longer && matches!(write.key, ItemKey::Run(_))
 }
 
 fn one_handle_one_task(seen: &Seen, found: &mut Findings) {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 
-use pudu_app::ports::Random;
+use pudu_app::ports::{Random, Wake};
 use pudu_app::tasks::{CancelError, Detailed, InputError};
 use pudu_app::tools::{InvokeError, Invoked};
 use pudu_domain::{TaskId, TaskKey, ThreadKey, Timestamp};
@@ -55,6 +55,8 @@ struct Asked {
     submitted: BTreeMap<u64, Submission>,
     /// Every thread that somebody wanted deleted.
     unwanted: BTreeSet<ThreadKey>,
+    /// A wake-up for whom this world does not have.
+    stray: Option<String>,
 }
 
 impl Ops {
@@ -64,6 +66,18 @@ impl Ops {
 
     pub(crate) fn unwanted(&self) -> BTreeSet<ThreadKey> {
         lock(&self.0).unwanted.clone()
+    }
+
+    /// A wake-up came for an agent, and there is none.
+    pub(crate) fn strayed(&self, items: &[Wake]) {
+        lock(&self.0)
+            .stray
+            .get_or_insert_with(|| format!("an agent was woken, and nobody wants a run: {items:?}"));
+    }
+
+    /// The first wake-up for an agent, as an error.
+    pub(crate) fn no_stray(&self) -> Result<(), String> {
+        lock(&self.0).stray.clone().map_or(Ok(()), Err)
     }
 
     /// Somebody is about to ask for a thread to be deleted.

@@ -11,6 +11,7 @@ use tokio::task::JoinSet;
 
 use super::World;
 use super::backend::Backend;
+use super::script::Weather;
 use crate::lock::lock;
 use crate::random::SeededRandom;
 
@@ -22,7 +23,7 @@ const TWICE: u64 = 20;
 type Woken = (Background, Vec<Wake>);
 
 /// What wakes the functions of a world.
-pub(crate) struct Wakes {
+pub struct Wakes {
     sender: UnboundedSender<Woken>,
     /// Until somebody listens; a world in which nobody does loses every wake-up.
     receiver: Mutex<Option<UnboundedReceiver<Woken>>>,
@@ -38,33 +39,47 @@ impl Waker for Sender {
     }
 }
 
-impl Wakes {
-    pub(crate) fn new() -> Self {
+impl Default for Wakes {
+    fn default() -> Self {
         let (sender, receiver) = unbounded_channel();
         Self { sender, receiver: Mutex::new(Some(receiver)) }
     }
+}
 
+impl Wakes {
     /// What a process wakes others by.
-    pub(crate) fn waker(&self) -> Arc<dyn Waker> {
+    pub fn waker(&self) -> Arc<dyn Waker> {
         Arc::new(Sender(self.sender.clone()))
+    }
+
+    /// Lets each wake-up begin an `invocation`, or two, or none while it is rough; for as long as this is awaited. A second
+    /// listener hears nothing.
+    pub async fn deliver<F: Future<Output = ()> + Send + 'static>(
+        &self,
+        weather: &Weather,
+        random: &SeededRandom,
+        invocation: impl Fn(Background, Vec<Wake>, SeededRandom) -> F,
+    ) {
+        let Some(mut woken) = lock(&self.receiver).take() else { return };
+        let mut running = JoinSet::new();
+        while let Some((function, items)) = woken.recv().await {
+            let lost = random.chance(LOST) && !weather.is_calm();
+            let times = match (lost, random.chance(TWICE)) {
+                (true, _) => 0,
+                (false, twice) => 1 + usize::from(twice),
+            };
+            for _ in 0..times {
+                running.spawn(invocation(function, items.clone(), random.fork()));
+            }
+            while running.try_join_next().is_some() {}
+        }
     }
 }
 
-/// Invokes functions for as long as the world lives.
+/// Invokes the functions of a world of tasks for as long as it lives.
 pub(super) async fn invoke<B: Backend>(world: Arc<World<B>>, random: SeededRandom) {
-    let Some(mut woken) = lock(&world.wakes.receiver).take() else { return };
-    let mut running = JoinSet::new();
-    while let Some((function, items)) = woken.recv().await {
-        let lost = random.chance(LOST) && !world.weather.is_calm();
-        let times = match (lost, random.chance(TWICE)) {
-            (true, _) => 0,
-            (false, twice) => 1 + usize::from(twice),
-        };
-        for _ in 0..times {
-            running.spawn(invocation(Arc::clone(&world), function, items.clone(), random.fork()));
-        }
-        while running.try_join_next().is_some() {}
-    }
+    let begin = |function, items, random| invocation(Arc::clone(&world), function, items, random);
+    world.wakes.deliver(&world.weather, &random, begin).await;
 }
 
 /// One invocation, in a process of its own.
@@ -78,16 +93,15 @@ async fn invocation<B: Backend>(
     let name = match function {
         Background::Poller => "woken poller",
         Background::Notifier => "woken notifier",
-        // No agent works in this world.
-        Background::Agent => return,
+        // Nobody wants a run in this world, so a wake-up for one is somebody's mistake: the world fails by it.
+        Background::Agent => return world.ops.strayed(&items),
     };
     let clock = world.skewed(&random);
     let gate = world.gate(name, clock, &random);
     let wiring = world.wiring(name, clock, &gate, Arc::new(random.fork()));
     let work: Arc<dyn Work> = match function {
         Background::Poller => Arc::new(wiring.poller()),
-        Background::Notifier => Arc::new(wiring.notifier()),
-        Background::Agent => return,
+        Background::Notifier | Background::Agent => Arc::new(wiring.notifier()),
     };
     let deadline = Deadline::at(clock.now() + random.millis(20_000..90_000));
     let (drain, call) = (wiring.drain(), Call::Wake(items));

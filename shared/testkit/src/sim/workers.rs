@@ -9,7 +9,7 @@ use pudu_app::deadline::Deadline;
 use pudu_app::drivers::Drivers;
 use pudu_app::known::Known;
 use pudu_app::limits::Limits;
-use pudu_app::ports::{Blobs, Clock, McpClient, Random, TaskDriver};
+use pudu_app::ports::{Blobs, Clock, McpClient, Random, RunLauncher, TaskDriver};
 use pudu_app::wiring::{Ports, Wiring};
 use pudu_app::worker::Work;
 use pudu_config::{Document, NoSecrets};
@@ -69,6 +69,7 @@ impl<B: Backend> World<B> {
         let keys = Arc::new(FixedKeys);
         let config = TableSource::new(stores.config, keys.clone(), Arc::clone(&clock), Arc::clone(&random));
         let blobs: Arc<dyn Blobs> = Arc::new(self.blobs.clone());
+        let launcher: Arc<dyn RunLauncher> = Arc::new(self.runs.clone());
         let driver: Arc<dyn TaskDriver> = Arc::new(self.server.driver());
         let client: Arc<dyn McpClient> = Arc::new(self.server.client());
         let client = Arc::new(Gated::new(client, gate.clone()));
@@ -91,7 +92,7 @@ impl<B: Backend> World<B> {
             secrets: Arc::new(NoSecrets),
             mcp,
             drivers: Drivers::new(vec![Arc::new(Gated::new(driver, gate.clone()))]),
-            launcher: None,
+            launcher: Some(Arc::new(Gated::new(launcher, gate.clone()))),
             clock,
             random,
         };
