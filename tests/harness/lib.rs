@@ -9,6 +9,7 @@
     reason = "everything here serves tests: what does not hold ends them"
 )]
 
+pub mod agents;
 mod answer;
 pub mod audit;
 mod binaries;

@@ -1,20 +1,23 @@
 //! `sim --seeds N [--from SEED]`: the simulation, many seeds on all cores; ends with one line `seeds N, violations N`.
 //!
-//! `sim --matrix one|every|two` is the crash matrix, `sim --model small|large` the exhaustive model of the lease protocol; both end
-//! with their size and `violations N`.
+//! `sim --runs` is the simulation of agents' runs, and ends with `runs: seeds N, violations N`. `sim --matrix one|every|two` is the crash
+//! matrix of tasks and of runs, `sim --model small|large` the exhaustive model of the lease protocol; both end with their size and
+//! `violations N`.
 //!
 //! A seed that breaks a promise is printed with the promise and the evidence; `--from SEED --seeds 1 --trace` shows its calls.
 #![expect(clippy::print_stdout, reason = "a command whose output is its result")]
 
+mod crashes;
+mod runs;
+
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use acceptance::dynamo_backend::DynamoBackend;
 use clap::{Parser, ValueEnum};
 use pudu_testkit::FakeTable;
-use pudu_testkit::matrix::{self, Depth, Size};
 use pudu_testkit::model::{self, Bounds};
 use pudu_testkit::sim::{self, FakeBackend, Outcome, Settings};
 
@@ -62,6 +65,9 @@ struct Arguments {
     /// Print every call of every seed.
     #[arg(long)]
     trace: bool,
+    /// Runs of agents instead of tasks.
+    #[arg(long, conflicts_with_all = ["matrix", "model"])]
+    runs: bool,
     /// The crash matrix instead of seeds.
     #[arg(long, value_enum)]
     matrix: Option<Deep>,
@@ -81,22 +87,16 @@ struct Totals {
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
     if let Some(deep) = arguments.matrix {
-        return crash_matrix(deep);
+        return crashes::matrix(deep);
     }
     if let Some(wide) = arguments.model {
         return exhaustive(wide);
     }
-    let (next, totals) = (AtomicU64::new(0), Totals::default());
-    let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    std::thread::scope(|scope| {
-        for _ in 0..threads {
-            scope.spawn(|| {
-                while let Some(seed) = take(&next, &arguments) {
-                    report(seed, run(seed, &arguments), &arguments, &totals);
-                }
-            });
-        }
-    });
+    if arguments.runs {
+        return runs::simulate(&arguments);
+    }
+    let totals = Totals::default();
+    each_seed(&arguments, |seed| report(seed, run(seed, &arguments), &arguments, &totals));
     let get = |number: &AtomicU64| number.load(Ordering::SeqCst);
     println!(
         "{} remote tasks, {} events delivered, {} crashes survived",
@@ -109,43 +109,19 @@ fn main() -> ExitCode {
     if violations == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// Every flow on its own, on all cores.
-fn crash_matrix(deep: Deep) -> ExitCode {
-    let depth = match deep {
-        Deep::One => Depth::One,
-        Deep::Every => Depth::EveryCall,
-        Deep::Two => Depth::Two,
-    };
-    let (flows, next) = (matrix::flows(), AtomicUsize::new(0));
-    let (mut size, mut violations) = (Size::default(), 0);
+/// Does something with every seed, on all cores.
+fn each_seed(arguments: &Arguments, run: impl Fn(u64) + Sync) {
+    let next = AtomicU64::new(0);
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    let one_by_one = || {
-        let next = || flows.get(next.fetch_add(1, Ordering::SeqCst));
-        let done = std::iter::from_fn(next).map(|flow| (flow.name, matrix::run(flow, depth, None)));
-        done.collect::<Vec<_>>()
-    };
-    let reports: Vec<_> = std::thread::scope(|scope| {
-        let running: Vec<_> = (0..threads).map(|_| scope.spawn(one_by_one)).collect();
-        running.into_iter().flat_map(|thread| thread.join().unwrap_or_default()).collect()
-    });
-    // A thread that panicked has printed why, and its flows are missing here.
-    let missing = flows.len().saturating_sub(reports.len());
-    for (name, report) in reports {
-        match report {
-            Ok(report) => {
-                println!("{name}: {}", report.size);
-                report.broken.iter().for_each(|broken| println!("{broken}"));
-                size += report.size;
-                violations += report.broken.len();
-            }
-            Err(error) => {
-                println!("{name}: {error}");
-                violations += 1;
-            }
+    std::thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(|| {
+                while let Some(seed) = take(&next, arguments) {
+                    run(seed);
+                }
+            });
         }
-    }
-    println!("matrix {size}, violations {}", violations + missing);
-    if violations + missing == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    });
 }
 
 fn exhaustive(wide: Wide) -> ExitCode {

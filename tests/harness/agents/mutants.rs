@@ -1,0 +1,257 @@
+//! Runners and stores that break one rule of the protocol, as wrappers at the ports. Each must break a promise in the simulation.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use pudu_app::deadline::Deadline;
+use pudu_app::ports::{
+    Applied, ConversationKept, ItemKey, Launch, LaunchError, LookUpError, Record, RecordQuery, RunLauncher,
+    RunStatus, RunStore, StoreError, ToldPage,
+};
+use pudu_app::runs::Launcher;
+use pudu_app::wiring::Wiring;
+use pudu_app::worker::{Ran, Work};
+use pudu_domain::chat::Speaker;
+use pudu_domain::conversation::Kept;
+use pudu_domain::run::{Body, Change, Checkpoint, Notice, Phase};
+use pudu_domain::state::Write;
+use pudu_domain::{
+    Conversation, Due, Expect, Lane, Lease, Run, RunId, RunKey, RunSpec, ThreadId, ThreadKey, Timestamp,
+    UserId,
+};
+use pudu_testkit::mutant::RunMutant;
+
+use super::witness::Witness;
+
+/// One broken rule.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fault {
+    /// A store of runs that breaks one.
+    Store(RunMutant),
+    /// A run that is parked is due for nobody.
+    ParksForEver,
+    /// A cancel is confirmed and not made.
+    CancelsNothing,
+    /// An admission is confirmed and not made.
+    AdmitsNothing,
+    /// A run that has ended is due as before.
+    EndsStayDue,
+    /// What a model says is told twice.
+    SpeaksTwice,
+    /// A stream ends twice.
+    EndsTwice,
+    /// Each answer of a tool stands twice.
+    AnswersTwice,
+    /// Keeping a run is confirmed and not done: its lease ends while it is worked on.
+    KeepsNothing,
+    /// A run that tells an event has told it as soon as it has begun.
+    BelievesTooEarly,
+    /// Whoever works on a run has more time than he has.
+    Overstays,
+}
+
+impl Fault {
+    /// Who begins runs for events, if that is what is broken.
+    pub(super) fn launcher(fault: Option<Self>, wiring: &Wiring) -> Option<Arc<dyn RunLauncher>> {
+        let believes = fault == Some(Self::BelievesTooEarly);
+        believes.then(|| -> Arc<dyn RunLauncher> { Arc::new(Believing(Launcher::new(wiring.runs()))) })
+    }
+
+    /// Who works on runs.
+    pub(super) fn runner(fault: Option<Self>, runner: Arc<dyn Work>) -> Arc<dyn Work> {
+        if fault == Some(Self::Overstays) { Arc::new(Overstaying(runner)) } else { runner }
+    }
+
+    /// The change as it is written.
+    fn alter(self, mut change: Change) -> Change {
+        let row = &mut change.run.run;
+        match self {
+            Self::ParksForEver if matches!(row.phase, Phase::Parked { .. }) => row.durable.due = None,
+            Self::EndsStayDue if row.end().is_some() => {
+                row.durable.due = Some(Due { lane: Lane::Run, at: row.updated_at });
+            }
+            Self::SpeaksTwice => again(&mut change, "messages"),
+            Self::EndsTwice => again(&mut change, "end"),
+            Self::AnswersTwice => {
+                if let Some(Checkpoint { body: Body::Delta(writes), .. }) = &mut change.checkpoint {
+                    let answers = writes.iter().filter_map(|write| match write {
+                        Write::Message(message) if message.speaker == Speaker::Tool => {
+                            let mut twin = message.clone();
+                            twin.id = format!("{}-again", twin.id);
+                            Some(Write::Message(twin))
+                        }
+                        _ => None,
+                    });
+                    let answers: Vec<Write> = answers.collect();
+                    writes.extend(answers);
+                }
+            }
+            _ => {}
+        }
+        change
+    }
+
+    /// Whether that is confirmed and not written.
+    fn swallows(self, change: &Change) -> bool {
+        let (ends, admission) =
+            (change.run.run.end().is_some(), matches!(change.run.expect, Expect::Absent { .. }));
+        match self {
+            Self::CancelsNothing => ends && matches!(change.run.expect, Expect::Unchanged { .. }),
+            Self::AdmitsNothing => admission,
+            Self::KeepsNothing => {
+                change.checkpoint.is_none() && change.told.is_empty() && change.run.run.durable.lease.is_some()
+            }
+            _ => false,
+        }
+    }
+}
+
+/// Tells the frames of that name twice, and the rest behind them.
+fn again(change: &mut Change, name: &str) {
+    let mine = change.run.run.key.clone();
+    let mut told = Vec::with_capacity(change.told.len());
+    let mut ahead = 0;
+    for mut one in std::mem::take(&mut change.told) {
+        if one.run != mine {
+            told.push(one);
+            continue;
+        }
+        one.seq += ahead;
+        let twice = matches!(&one.notice, Notice::Frame { event, .. } if event == name);
+        told.push(one.clone());
+        if twice {
+            ahead += 1;
+            one.seq += 1;
+            told.push(one);
+        }
+    }
+    change.told = told;
+    change.run.run.told += ahead;
+}
+
+/// A process's way to the runs: what it writes is witnessed, and altered where something is broken.
+pub(super) struct Port {
+    inner: Arc<dyn RunStore>,
+    witness: Witness,
+    fault: Option<Fault>,
+}
+
+impl Port {
+    pub(super) fn over(inner: Arc<dyn RunStore>, witness: Witness, fault: Option<Fault>) -> Arc<dyn RunStore> {
+        let inner = match fault {
+            Some(Fault::Store(mutant)) => mutant.runs(inner),
+            _ => inner,
+        };
+        Arc::new(Self { inner, witness, fault })
+    }
+}
+
+#[async_trait]
+impl RunStore for Port {
+    async fn claim(&self, key: &RunKey, lease: Lease) -> Result<Option<Run>, StoreError> {
+        self.inner.claim(key, lease).await
+    }
+
+    async fn load(&self, key: &RunKey) -> Result<Option<Run>, StoreError> {
+        self.inner.load(key).await
+    }
+
+    async fn spec(&self, key: &RunKey) -> Result<Option<RunSpec>, StoreError> {
+        self.inner.spec(key).await
+    }
+
+    async fn secrets(&self, key: &RunKey) -> Result<Option<String>, StoreError> {
+        self.inner.secrets(key).await
+    }
+
+    async fn by_key(&self, user: &UserId, digest: &str) -> Result<Option<(RunKey, String)>, StoreError> {
+        self.inner.by_key(user, digest).await
+    }
+
+    async fn conversation(&self, thread: &ThreadKey) -> Result<Option<Conversation>, StoreError> {
+        self.inner.conversation(thread).await
+    }
+
+    async fn commit(&self, change: &Change) -> Result<Applied, StoreError> {
+        self.witness.is_wanted(change);
+        if self.fault.is_some_and(|fault| fault.swallows(change)) {
+            return Ok(Applied::Done);
+        }
+        let altered = self.fault.map(|fault| fault.alter(change.clone()));
+        let change = altered.as_ref().unwrap_or(change);
+        let applied = self.inner.commit(change).await?;
+        self.witness.was_written(change, &applied).await;
+        Ok(applied)
+    }
+
+    async fn keep(
+        &self,
+        kept: &Kept,
+        checkpoint: Option<&Checkpoint>,
+    ) -> Result<ConversationKept, StoreError> {
+        self.inner.keep(kept, checkpoint).await
+    }
+
+    async fn checkpoints(&self, run: &RunKey, number: u32) -> Result<Vec<Checkpoint>, StoreError> {
+        self.inner.checkpoints(run, number).await
+    }
+
+    async fn history(&self, run: &RunKey, number: u32, limit: usize) -> Result<Vec<Checkpoint>, StoreError> {
+        self.inner.history(run, number, limit).await
+    }
+
+    async fn frames(&self, run: &RunKey, after: u64, limit: usize) -> Result<ToldPage, StoreError> {
+        self.inner.frames(run, after, limit).await
+    }
+
+    async fn records(&self, thread: &ThreadKey, query: &RecordQuery) -> Result<Vec<Record>, StoreError> {
+        self.inner.records(thread, query).await
+    }
+
+    async fn runs(
+        &self,
+        thread: &ThreadKey,
+        limit: usize,
+        before: Option<&RunId>,
+    ) -> Result<Vec<(Run, RunSpec)>, StoreError> {
+        self.inner.runs(thread, limit, before).await
+    }
+
+    async fn conversations(
+        &self,
+        user: &UserId,
+        limit: usize,
+        before: Option<&(Timestamp, ThreadId)>,
+    ) -> Result<Vec<Conversation>, StoreError> {
+        self.inner.conversations(user, limit, before).await
+    }
+}
+
+struct Believing(Launcher);
+
+#[async_trait]
+impl RunLauncher for Believing {
+    async fn launch(&self, launch: Launch) -> Result<RunId, LaunchError> {
+        self.0.launch(launch).await
+    }
+
+    async fn status(&self, thread: &ThreadKey, run: &RunId) -> Result<Option<RunStatus>, LookUpError> {
+        let status = self.0.status(thread, run).await?;
+        Ok(status.map(|_| RunStatus::Succeeded))
+    }
+}
+
+struct Overstaying(Arc<dyn Work>);
+
+#[async_trait]
+impl Work for Overstaying {
+    fn lanes(&self) -> &'static [Lane] {
+        self.0.lanes()
+    }
+
+    async fn run(&self, lane: Lane, key: &ItemKey, deadline: Deadline) -> Ran {
+        let more = deadline.remaining(Timestamp::default()) + Duration::from_hours(1);
+        self.0.run(lane, key, Deadline::at(Timestamp::default() + more)).await
+    }
+}

@@ -1,0 +1,142 @@
+//! One process of a world: its clock, its gate, its ports.
+
+use std::sync::Arc;
+
+use pudu_agent::chain::{self, Chain};
+use pudu_agent::own_tools::own_tools;
+use pudu_agent::runner::{Parts, Runner};
+use pudu_agent::tool::Tool;
+use pudu_app::changes::ListChanges;
+use pudu_app::configs::TableSource;
+use pudu_app::drivers::Drivers;
+use pudu_app::known::Known;
+use pudu_app::limits::Limits;
+use pudu_app::ports::{Blobs, Clock, McpClient, Models, Random, TaskDriver};
+use pudu_app::wiring::{Ports, Wiring};
+use pudu_app::worker::Work;
+use pudu_config::NoSecrets;
+use pudu_domain::Policy;
+use pudu_testkit::gate::Open;
+use pudu_testkit::sim::Backend;
+use pudu_testkit::{FixedKeys, Gate, Gated, SeededRandom, VirtualClock};
+
+use super::World;
+use super::mutants::{Fault, Port};
+use super::tools::Count;
+use super::witness::Witness;
+
+/// The limits of every worker here: a lease short enough to run out now and then, and longer than any call that is kept to its end.
+fn limits() -> Limits {
+    Limits {
+        lease: std::time::Duration::from_secs(60),
+        at_once: 8,
+        at_once_per_server: 4,
+        linger: std::time::Duration::from_millis(500),
+        front_door: std::time::Duration::from_secs(15),
+        ..Limits::default()
+    }
+}
+
+impl<B: Backend> World<B> {
+    /// A process's use cases.
+    pub(super) fn wiring(
+        &self,
+        name: &str,
+        clock: VirtualClock,
+        gate: &Gate,
+        random: Arc<dyn Random>,
+    ) -> Wiring {
+        let clock: Arc<dyn Clock> = Arc::new(clock);
+        let stores = self.backend.stores(Arc::clone(&clock), gate);
+        let keys = Arc::new(FixedKeys);
+        let config = TableSource::new(stores.config, keys.clone(), Arc::clone(&clock), Arc::clone(&random));
+        let blobs: Arc<dyn Blobs> = Arc::new(self.blobs.clone());
+        let driver: Arc<dyn TaskDriver> = Arc::new(self.server.driver());
+        let client: Arc<dyn McpClient> = Arc::new(self.server.client());
+        let client = Arc::new(Gated::new(client, gate.clone()));
+        let mcp = Known::new(client, stores.catalogs, ListChanges::default(), Arc::clone(&clock));
+        let ports = Ports {
+            tasks: stores.tasks,
+            notes: stores.notes,
+            threads: stores.threads,
+            runs: Port::over(stores.runs, self.witness.clone(), self.fault),
+            blobs: Arc::new(Gated::new(blobs, gate.clone())),
+            due: stores.due,
+            beacons: stores.beacons,
+            audit: stores.audit,
+            api_keys: stores.api_keys,
+            verifier: None,
+            waker: Some(self.wakes.waker()),
+            config: Arc::new(config),
+            keys,
+            secrets: Arc::new(NoSecrets),
+            mcp,
+            drivers: Drivers::new(vec![Arc::new(Gated::new(driver, gate.clone()))]),
+            launcher: None,
+            clock,
+            random,
+        };
+        let wiring = Wiring::new(ports.clone(), Policy::default(), limits(), name.to_owned());
+        match Fault::launcher(self.fault, &wiring) {
+            None => wiring,
+            launcher => {
+                let ports = Ports { launcher, ..ports };
+                Wiring::new(ports, Policy::default(), limits(), name.to_owned())
+            }
+        }
+    }
+
+    /// Who does the steps of runs, with everything that he has outside of tests, and with who looks on.
+    pub(super) fn agent(&self, name: &str, wiring: &Wiring, gate: &Gate) -> Arc<dyn Work> {
+        let runs = wiring.runs();
+        let models: Arc<dyn Models> = Arc::new(self.models.clone());
+        let mut own: Vec<Arc<dyn Tool>> = vec![Arc::new(Count(self.witness.clone()))];
+        own.extend(own_tools(&wiring.tasks()));
+        let runner: Arc<dyn Work> = Arc::new(Runner::new(Parts {
+            worker: name.to_owned(),
+            runs: runs.store,
+            checkpoints: runs.checkpoints,
+            models: Arc::new(Gated::new(models, gate.clone())),
+            tools: wiring.tools(),
+            keys: runs.keys,
+            own,
+            lead: watched(&self.witness, chain::lead()),
+            subagent: watched(&self.witness, chain::subagent()),
+            clock: runs.clock,
+            random: runs.random,
+            policy: runs.policy,
+            limits: limits(),
+            wakeups: runs.wakeups,
+        }));
+        Fault::runner(self.fault, runner)
+    }
+
+    /// The gate of a process that may die.
+    pub(super) fn gate(&self, name: &str, clock: VirtualClock, random: &SeededRandom) -> Gate {
+        let script = self.weather.script(&self.settings, random.fork());
+        Gate::new(name, Arc::new(clock), self.trace.clone(), script)
+    }
+
+    /// One that everything passes.
+    pub(super) fn open_gate(&self) -> Gate {
+        Gate::new("harness", Arc::new(self.clock), self.trace.clone(), Open)
+    }
+
+    /// The same, of which nothing is recorded.
+    pub(super) fn quiet_gate(&self) -> Gate {
+        Gate::new("witness", Arc::new(self.clock), pudu_testkit::Trace::off(), Open)
+    }
+
+    /// The clock of a process, which is a little off.
+    pub(super) fn skewed(&self, random: &SeededRandom) -> VirtualClock {
+        let range = i64::try_from(self.settings.skew_ms).unwrap_or(0);
+        let drawn = i64::try_from(random.below(self.settings.skew_ms * 2 + 1)).unwrap_or(0);
+        self.clock.skewed(drawn - range)
+    }
+}
+
+fn watched(witness: &Witness, chain: Chain) -> Chain {
+    let mut whole: Chain = vec![Arc::new(witness.clone())];
+    whole.extend(chain);
+    whole
+}
