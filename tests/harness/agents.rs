@@ -8,7 +8,7 @@
 
 mod asked;
 mod callers;
-//MATRIX
+pub mod matrix;
 mod mutants;
 mod process;
 mod promises;
@@ -33,7 +33,6 @@ pub use mutants::Fault;
 pub use promises::PROMISES;
 
 use asked::Asked;
-use promises::Seen;
 use speech::Talk;
 use witness::{Noted, Witness};
 

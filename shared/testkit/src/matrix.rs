@@ -11,6 +11,9 @@ mod stage;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::AddAssign;
+use std::time::Duration;
+
+use pudu_domain::{Durable, Timestamp};
 
 pub use flows::{Act, Flow, flows};
 pub use points::Points;
@@ -186,6 +189,17 @@ pub fn run_all(depth: Depth, mutant: Option<Mutant>) -> Result<Report, String> {
         all.broken.append(&mut one.broken);
     }
     Ok(all)
+}
+
+/// How long nothing can happen to these rows any more; none when nothing ever will.
+pub fn rest<'a>(rows: impl Iterator<Item = &'a Durable>, now: Timestamp) -> Option<Duration> {
+    let wanted = rows.filter(|row| row.is_live()).map(|row| {
+        let due = row.due.map_or(now, |due| due.at);
+        let free = row.lease.as_ref().map_or(now, |lease| lease.until + Duration::from_millis(1));
+        due.max(free).since(now)
+    });
+    // What is due may still be left to somebody who died with his beacon up: that is waited for in steps.
+    wanted.min().map(|wait| wait.max(Duration::from_millis(250)))
 }
 
 /// The calls at which something happens.

@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use acceptance::agents::matrix as agents;
 use pudu_testkit::matrix::{self, Depth, Report, Size};
 
 use crate::Deep;
@@ -17,6 +18,8 @@ pub(crate) fn matrix(deep: Deep) -> ExitCode {
     let tasks = matrix::flows();
     let mut flows: Vec<Flow> = Vec::new();
     flows.extend(tasks.iter().map(|flow| (flow.name, Box::new(move || matrix::run(flow, depth, None)) as Sweep)));
+    let runs = agents::flows();
+    flows.extend(runs.iter().map(|flow| (flow.name, Box::new(move || agents::run(flow, depth, None)) as Sweep)));
     let (mut size, mut violations) = (Size::default(), 0);
     let next = AtomicUsize::new(0);
     let threads = std::thread::available_parallelism().map_or(1, usize::from);

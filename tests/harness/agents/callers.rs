@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use pudu_app::runs::{Action, AdmitError, Wanted};
 use pudu_app::wiring::Wiring;
-use pudu_domain::run::Strategy;
+use pudu_domain::run::{Operation, Strategy};
 use pudu_domain::{IdempotencyKey, Run, RunKey, Scope, ThreadKey};
 use pudu_testkit::SeededRandom;
 use pudu_testkit::sim::Backend;
@@ -37,6 +37,7 @@ pub(super) async fn play<B: Backend>(world: &Arc<World<B>>, random: &SeededRando
 pub(super) fn wanted(thread: &ThreadKey, number: u64, strategy: Strategy, secret: bool, keyed: bool) -> Wanted {
     let secrets = secret.then(|| ("KEY".to_owned(), SecretString::from("canary")));
     Wanted {
+        operation: Operation::default(),
         thread: thread.clone(),
         must_exist: false,
         assistant: "lead_agent".to_owned(),

@@ -117,6 +117,7 @@ fn by_plan(plot: Plot, model: &ModelCall) -> Speech {
     let is_lead = model.tools.iter().any(|tool| tool.name == ASK);
     let calls = |calls: Vec<ToolCall>| Speech::calls("let me see", calls);
     match plot {
+        Plot::Fails => Speech::fails(ModelFault::Other),
         _ if !is_lead => Speech::text("looked at it"),
         Plot::Answers => Speech::slowly("one two three", Duration::from_millis(400)),
         Plot::Calls => calls(vec![
@@ -128,7 +129,6 @@ fn by_plan(plot: Plot, model: &ModelCall) -> Speech {
             calls(vec![call("x", TASK, delegation("x")), call("y", TASK, delegation("y"))])
         }
         Plot::Asks => calls(vec![call("q", ASK, question())]),
-        Plot::Fails => Speech::fails(ModelFault::Other),
         Plot::Pauses => {
             Speech::Fails { fault: ModelFault::Burst, retry_after: Some(Duration::from_secs(60)) }
         }

@@ -1,7 +1,6 @@
 //! The background processes: each lives, dies at some call, and is started again after a while; and whoever is woken beside them.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use pudu_app::deadline::Deadline;
 use pudu_app::ports::{Background, Clock};
@@ -124,5 +123,3 @@ impl Process {
     }
 }
 
-/// How long an invocation of the matrix may take.
-pub(super) const INVOCATION: Duration = Duration::from_secs(180);

@@ -136,7 +136,8 @@ impl Session {
                     self.tell(vec![record, left_out]).await?;
                 }
                 After::Without(_) | After::GiveUp => {
-                    let answer = retry::fallback(&call.id, &error);
+                    // Under an id of its own: of the try that failed something may have been told.
+                    let answer = retry::fallback(&self.answer_id(), &error);
                     let mut notices = vec![record];
                     notices.extend(self.spoken(&answer, &entry.name));
                     return Ok(Asked::Answer { answer: Box::new(answer), notices, failed: Some(error) });
@@ -197,9 +198,13 @@ impl Session {
             entry: chosen.entry.clone(),
             messages,
             tools: request.tools.clone(),
-            id: format!("ai-{:016x}", self.draw()),
+            id: self.answer_id(),
             reasoning_effort: chosen.effort(self.options.reasoning_effort.as_deref()),
         }
+    }
+
+    fn answer_id(&self) -> String {
+        format!("ai-{:016x}", self.draw())
     }
 
     fn draw(&self) -> u64 {

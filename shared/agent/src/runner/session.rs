@@ -141,6 +141,8 @@ impl Session {
             if self.deadline.remaining(self.now()) < RESERVE {
                 return Err(Stop::Late);
             }
+            // An answer of the table may have come late: whoever does the step again that somebody else has done calls for nothing.
+            self.prolong().await?;
             let next = next(&self.run, &self.state);
             if Progress::of(&self.state).is_exhausted(&next, &self.state, self.limit()) {
                 return Err(Stop::End(self.cut_short()));

@@ -7,9 +7,7 @@ mod goals;
 mod guards;
 mod lost;
 mod memory;
-mod simulated;
 mod stage;
-mod storm;
 mod whole;
 
 use std::collections::BTreeSet;

@@ -43,6 +43,11 @@ impl Session {
             }
         }
         self.orphaned().await?;
+        self.prolong().await
+    }
+
+    /// Keeps the run where half of the lease is over; finds out whether it is held any more where all of it is.
+    pub(super) async fn prolong(&mut self) -> Result<(), Stop> {
         let left = self.run.durable.lease.as_ref().map_or(Duration::ZERO, |it| it.until.since(self.now()));
         if left < self.parts.limits.lease / 2 {
             let lease = self.lease();

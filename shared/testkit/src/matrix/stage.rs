@@ -10,12 +10,12 @@ use pudu_app::tools::Terms;
 use pudu_app::wiring::Wiring;
 use pudu_app::worker::Work;
 use pudu_domain::task::Delivery;
-use pudu_domain::{IdempotencyKey, Timestamp};
+use pudu_domain::IdempotencyKey;
 use serde_json::{Map, json};
 
 use super::flows::{Act, Flow};
 use super::points::Points;
-use super::{Mishap, Played, Scene};
+use super::{Mishap, Played, Scene, rest};
 use crate::clock::VirtualClock;
 use crate::fixture::{SERVER, SUBMIT_TOOL, principal};
 use crate::gate::{Call, Fate, Gate, Open, Script};
@@ -23,7 +23,7 @@ use crate::mutant::Mutant;
 use crate::random::SeededRandom;
 use crate::server::{FakeServer, Plan};
 use crate::sim::ops::{MARK, Remembering};
-use crate::sim::{Drift, FakeBackend, Seen, Settings, Violation, World};
+use crate::sim::{Drift, FakeBackend, Settings, Violation, World};
 use crate::table::FakeTable;
 use crate::trace::Trace;
 
@@ -113,7 +113,7 @@ impl Stage {
             self.act(&Act::EndRuns, Open).await?;
             self.act(&Act::Replay, Open).await?;
             let seen = self.world.seen().await?;
-            let Some(next) = next(&seen, self.world.clock.now()) else { return Ok(true) };
+            let Some(next) = rest(seen.durables(), self.world.clock.now()) else { return Ok(true) };
             self.world.wait(next).await;
         }
         Ok(false)
@@ -225,15 +225,4 @@ impl Stage {
 /// A submitter that the server hears, and nobody else ever does.
 fn dies_in_the_submit(call: Call<'_>) -> Fate {
     if call.op == "driver.submit" { Fate::CrashAfter } else { Fate::Pass }
-}
-
-/// How long nothing can happen any more; none when nothing ever will.
-fn next(seen: &Seen, now: Timestamp) -> Option<Duration> {
-    let wanted = seen.durables().filter(|row| row.is_live()).map(|row| {
-        let due = row.due.map_or(now, |due| due.at);
-        let free = row.lease.as_ref().map_or(now, |lease| lease.until + Duration::from_millis(1));
-        due.max(free).since(now)
-    });
-    // What is due may still be left to somebody who died with his beacon up: that is waited for in steps.
-    wanted.min().map(|wait| wait.max(Duration::from_millis(250)))
 }

@@ -52,6 +52,12 @@ impl Wakes {
         Arc::new(Sender(self.sender.clone()))
     }
 
+    /// The wake-ups so far, for a world in which nobody listens to them.
+    pub fn take(&self) -> Vec<(Background, Vec<Wake>)> {
+        let mut receiver = lock(&self.receiver);
+        std::iter::from_fn(|| receiver.as_mut()?.try_recv().ok()).collect()
+    }
+
     /// Lets each wake-up begin an `invocation`, or two, or none while it is rough; for as long as this is awaited. A second
     /// listener hears nothing.
     pub async fn deliver<F: Future<Output = ()> + Send + 'static>(

@@ -1,8 +1,9 @@
 //! Answers of the table that are lost, and rows that change beside the holder.
 
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
-use pudu_app::ports::ModelCall;
+use pudu_app::ports::{Clock, ModelCall};
 use pudu_app::worker::Ran;
 use pudu_domain::Policy;
 use pudu_domain::chat::{Message, Speaker, ToolStatus};
@@ -61,19 +62,57 @@ async fn a_lost_answer_of_the_table_changes_nothing() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn whoever_comes_late_does_nothing_that_another_has_done() {
+    let stage = Stage::new(tools_then_answer).await;
+    let key = stage.admit("r1", "hello", &json!({})).await;
+    let mut commits = 0;
+    let gate = stage.gate(move |call: Call<'_>| {
+        commits += u32::from(call.op == "runs.commit");
+        // The answer of the first step comes when the lease has been over for a while.
+        if call.op == "runs.commit" && commits == 1 {
+            Fate::Late(Duration::from_secs(200))
+        } else {
+            Fate::Pass
+        }
+    });
+    let (late, other) = (stage.runner(&gate), stage.runner(&Gate::open()));
+    let goes_on = async {
+        stage.clock.sleep(Duration::from_secs(125)).await;
+        stage.work(&other, &key, LONG).await
+    };
+    let (first, second) = tokio::join!(stage.work(&late, &key, LONG), goes_on);
+    assert_eq!((first, second), (Ran::Worked, Ran::Settled { next: None, event: None }));
+    assert_eq!((stage.models.heard().len(), stage.counted.calls().len()), (2, 1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_stands_for_an_answer_has_an_id_under_which_nothing_was_told() {
+    let stage = Stage::new(|_| Speech::slowly("one two three", Duration::from_millis(500))).await;
+    let key = stage.admit("r1", "hello", &json!({})).await;
+    // Each try breaks off at its end.
+    let breaks = |call: Call<'_>| if call.op == "models.call" { Fate::LoseAnswer } else { Fate::Pass };
+    stage.work(&stage.runner(&stage.gate(breaks)), &key, LONG).await;
+    let fallback = stage.state(&key).await.messages.pop().unwrap();
+    assert!(crate::retry::is_fallback(&fallback));
+    let frames = stage.frames(&key).await;
+    let told = frames.iter().filter(|(_, data)| data[0]["id"] == json!(fallback.id));
+    let told: String = told.filter_map(|(_, data)| data[0]["content"].as_str()).collect();
+    assert_eq!(told, fallback.content.text());
+}
+
+#[tokio::test(start_paused = true)]
 async fn what_is_told_beside_the_holder_does_not_take_the_run_from_it() {
-    let stage =
-        Stage::new(|_| Speech::slowly(&"word ".repeat(40), std::time::Duration::from_millis(300))).await;
+    let stage = Stage::new(|_| Speech::slowly(&"word ".repeat(40), Duration::from_millis(300))).await;
     let key = stage.admit("r1", "hello", &json!({})).await;
     let runner = stage.runner(&Gate::open());
     let beside = async {
         for number in 0..5 {
-            pudu_app::ports::Clock::sleep(&stage.clock, std::time::Duration::from_secs(2)).await;
+            stage.clock.sleep(Duration::from_secs(2)).await;
             let run = stage.load(&key).await;
             let notice =
                 Notice::Frame { event: "custom".into(), data: json!({"type": "beside", "number": number}) };
             let command = Command::Relay(vec![notice]);
-            let now = pudu_app::ports::Clock::now(&stage.clock);
+            let now = stage.clock.now();
             let change = decide(&run, command, &Seen::default(), now, &Policy::default()).unwrap();
             // Whoever relays tries again when it does not apply; here the holder is what is looked at.
             let _ = stage.store().commit(&change).await.unwrap();
