@@ -15,10 +15,9 @@ pub(crate) fn matrix(deep: Deep) -> ExitCode {
         Deep::Every => Depth::EveryCall,
         Deep::Two => Depth::Two,
     };
-    let tasks = matrix::flows();
+    let (tasks, runs) = (matrix::flows(), agents::flows());
     let mut flows: Vec<Flow> = Vec::new();
     flows.extend(tasks.iter().map(|flow| (flow.name, Box::new(move || matrix::run(flow, depth, None)) as Sweep)));
-    let runs = agents::flows();
     flows.extend(runs.iter().map(|flow| (flow.name, Box::new(move || agents::run(flow, depth, None)) as Sweep)));
     let (mut size, mut violations) = (Size::default(), 0);
     let next = AtomicUsize::new(0);

@@ -21,6 +21,7 @@ use pudu_testkit::matrix::{self, Depth, Mishap, Played, Points, Report, Scene};
 use pudu_testkit::sim::{FakeBackend, Violation};
 use pudu_testkit::{FakeServer, FakeTable, Gate, Script, SeededRandom, Trace, VirtualClock};
 
+pub use super::speech::Plot;
 pub use flows::{Act, Flow, flows};
 
 use super::callers::wanted;

@@ -6,7 +6,7 @@ use pudu_app::runs::Action;
 use pudu_domain::run::Strategy;
 use pudu_testkit::server::Plan;
 
-pub use super::super::speech::Plot;
+use super::Plot;
 
 /// What one process does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
