@@ -25,7 +25,9 @@ use pudu_domain::ThreadKey;
 use pudu_testkit::gate::Open;
 use pudu_testkit::server::Plan;
 use pudu_testkit::sim::{Backend, Settings, Violation, Wakes, Weather};
-use pudu_testkit::{FakeBlobs, FakeModels, FakeServer, Gate, SeededRandom, Speech, Trace, VirtualClock, fixture};
+use pudu_testkit::{
+    FakeBlobs, FakeModels, FakeServer, Gate, SeededRandom, Speech, Trace, VirtualClock, fixture,
+};
 use serde_json::json;
 use tokio::task::JoinSet;
 

@@ -1,5 +1,8 @@
 //! The simulation on the real stores: a few seeds here, 200 from `.ci/run`; the fake's own seeds are in testkit and `sim`.
 
+mod crashes;
+mod runs;
+
 use acceptance::dynamo_backend::DynamoBackend;
 use pudu_testkit::sim::{Outcome, Settings, run};
 

@@ -17,8 +17,12 @@ pub(crate) fn matrix(deep: Deep) -> ExitCode {
     };
     let (tasks, runs) = (matrix::flows(), agents::flows());
     let mut flows: Vec<Flow> = Vec::new();
-    flows.extend(tasks.iter().map(|flow| (flow.name, Box::new(move || matrix::run(flow, depth, None)) as Sweep)));
-    flows.extend(runs.iter().map(|flow| (flow.name, Box::new(move || agents::run(flow, depth, None)) as Sweep)));
+    flows.extend(
+        tasks.iter().map(|flow| (flow.name, Box::new(move || matrix::run(flow, depth, None)) as Sweep)),
+    );
+    flows.extend(
+        runs.iter().map(|flow| (flow.name, Box::new(move || agents::run(flow, depth, None)) as Sweep)),
+    );
     let (mut size, mut violations) = (Size::default(), 0);
     let next = AtomicUsize::new(0);
     let threads = std::thread::available_parallelism().map_or(1, usize::from);

@@ -7,7 +7,7 @@ use pudu_domain::run::Outcome;
 use pudu_domain::{RunKey, ThreadKey};
 use pudu_testkit::sim::Violation;
 
-use super::promises::{ONE_KEY, ON_TIME};
+use super::promises::{ON_TIME, ONE_KEY};
 
 /// What callers heard. Clones share it.
 #[derive(Debug, Clone, Default)]

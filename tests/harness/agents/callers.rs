@@ -34,7 +34,13 @@ pub(super) async fn play<B: Backend>(world: &Arc<World<B>>, random: &SeededRando
 }
 
 /// A run that somebody wants in a thread.
-pub(super) fn wanted(thread: &ThreadKey, number: u64, strategy: Strategy, secret: bool, keyed: bool) -> Wanted {
+pub(super) fn wanted(
+    thread: &ThreadKey,
+    number: u64,
+    strategy: Strategy,
+    secret: bool,
+    keyed: bool,
+) -> Wanted {
     let secrets = secret.then(|| ("KEY".to_owned(), SecretString::from("canary")));
     Wanted {
         operation: Operation::default(),

@@ -27,7 +27,7 @@ pub use flows::{Act, Flow, flows};
 use super::callers::wanted;
 use super::mutants::Fault;
 use super::speech::Talk;
-use super::{World, settings};
+use super::{Counts, World, settings};
 
 /// How long an invocation may take.
 const INVOCATION: Duration = Duration::from_secs(180);
@@ -39,6 +39,14 @@ const ROUNDS: usize = 400;
 /// Runs one flow's part of the matrix. The error is a world that could not be run, or a flow that makes no call.
 pub fn run(flow: &Flow, depth: Depth, fault: Option<Fault>) -> Result<Report, String> {
     matrix::sweep(&Staged { flow, fault }, depth)
+}
+
+/// What happens in a flow without mishaps.
+pub fn played(flow: &Flow) -> Result<Counts, String> {
+    Staged { flow, fault: None }.staged(&[], async |stage| {
+        stage.play(flow).await?;
+        Ok(stage.world.outcome().await?.counts)
+    })
 }
 
 struct Staged<'a> {
@@ -56,6 +64,17 @@ impl Scene for Staged<'_> {
     }
 
     fn play(&self, mishaps: &[(usize, Mishap)]) -> Result<Played, String> {
+        self.staged(mishaps, async |stage| stage.play(self.flow).await)
+    }
+}
+
+impl Staged<'_> {
+    /// Does something on a stage of its own, in a runtime of its own, in virtual time.
+    fn staged<T>(
+        &self,
+        mishaps: &[(usize, Mishap)],
+        play: impl AsyncFnOnce(Stage) -> Result<T, String>,
+    ) -> Result<T, String> {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_time()
             .start_paused(true)
@@ -67,15 +86,15 @@ impl Scene for Staged<'_> {
             let backend = FakeBackend { table: FakeTable::new(), mutant: None };
             let talk = Talk::planned(self.flow.plot);
             let world = World::new(settings(), clock, server, backend, Trace::off(), talk, self.fault);
-            let stage = Stage {
+            play(Stage {
                 world,
                 random: SeededRandom::new(1),
                 points: Points::with(mishaps),
                 numbers: AtomicU64::new(0),
                 first: Mutex::default(),
                 keyed: Mutex::default(),
-            };
-            stage.play(self.flow).await
+            })
+            .await
         })
     }
 }
@@ -184,10 +203,8 @@ impl Stage {
             Act::Work | Act::Lose(_) => self.work(Call::Tick, INVOCATION, gate).await,
             Act::Brief => self.work(Call::Tick, BRIEF, gate).await,
             Act::Twice => {
-                let (one, other) = (
-                    self.work(Call::Tick, INVOCATION, gate),
-                    self.work(Call::Tick, INVOCATION, gate),
-                );
+                let (one, other) =
+                    (self.work(Call::Tick, INVOCATION, gate), self.work(Call::Tick, INVOCATION, gate));
                 tokio::join!(one, other);
             }
             Act::Woken => {

@@ -43,8 +43,6 @@ pub enum Fault {
     EndsTwice,
     /// Each answer of a tool stands twice.
     AnswersTwice,
-    /// Keeping a run is confirmed and not done: its lease ends while it is worked on.
-    KeepsNothing,
     /// A run that tells an event has told it as soon as it has begun.
     BelievesTooEarly,
     /// Whoever works on a run has more time than he has.
@@ -99,9 +97,6 @@ impl Fault {
         match self {
             Self::CancelsNothing => ends && matches!(change.run.expect, Expect::Unchanged { .. }),
             Self::AdmitsNothing => admission,
-            Self::KeepsNothing => {
-                change.checkpoint.is_none() && change.told.is_empty() && change.run.run.durable.lease.is_some()
-            }
             _ => false,
         }
     }
@@ -138,7 +133,11 @@ pub(super) struct Port {
 }
 
 impl Port {
-    pub(super) fn over(inner: Arc<dyn RunStore>, witness: Witness, fault: Option<Fault>) -> Arc<dyn RunStore> {
+    pub(super) fn over(
+        inner: Arc<dyn RunStore>,
+        witness: Witness,
+        fault: Option<Fault>,
+    ) -> Arc<dyn RunStore> {
         let inner = match fault {
             Some(Fault::Store(mutant)) => mutant.runs(inner),
             _ => inner,

@@ -181,7 +181,10 @@ impl<B: Backend> World<B> {
         for key in self.witness.keys().into_iter().filter(|key| !there.contains(&key.thread)) {
             let frames = store.frames(&key, 0, 1).await.map_err(|error| failed(&error))?;
             if !frames.told.is_empty() {
-                found.add(GOES_WHOLE, format!("{} is gone, and what {} told is not", key.thread.thread, key.id));
+                found.add(
+                    GOES_WHOLE,
+                    format!("{} is gone, and what {} told is not", key.thread.thread, key.id),
+                );
             }
         }
         Ok(())

@@ -93,7 +93,9 @@ fn by_chance(random: &SeededRandom, server: &FakeServer, model: &ModelCall) -> S
     let submit = submit_tool();
     match random.below(100) {
         0..25 => Speech::calls("", many(2).map(|n| call(&id(n), COUNT, json!({"of": id(n)})))),
-        25..33 => Speech::calls("let me see", many(2).map(|n| call(&id(n), &echo_tool(), json!({"text": id(n)})))),
+        25..33 => {
+            Speech::calls("let me see", many(2).map(|n| call(&id(n), &echo_tool(), json!({"text": id(n)}))))
+        }
         33..48 if has(TASK) => Speech::calls("", many(3).map(|n| call(&id(n), TASK, delegation(&id(n))))),
         48..58 if has(&submit) && server.tasks().len() < TASKS => {
             Speech::calls("this takes long", [call(&id(0), &submit, json!({"topic": id(0)}))])
@@ -120,14 +122,11 @@ fn by_plan(plot: Plot, model: &ModelCall) -> Speech {
         Plot::Fails => Speech::fails(ModelFault::Other),
         _ if !is_lead => Speech::text("looked at it"),
         Plot::Answers => Speech::slowly("one two three", Duration::from_millis(400)),
-        Plot::Calls => calls(vec![
-            call("a", COUNT, json!({"of": "a"})),
-            call("b", &echo_tool(), json!({"text": "hi"})),
-        ]),
-        Plot::Submits => calls(vec![call("s", &submit_tool(), json!({"topic": "x"}))]),
-        Plot::Delegates => {
-            calls(vec![call("x", TASK, delegation("x")), call("y", TASK, delegation("y"))])
+        Plot::Calls => {
+            calls(vec![call("a", COUNT, json!({"of": "a"})), call("b", &echo_tool(), json!({"text": "hi"}))])
         }
+        Plot::Submits => calls(vec![call("s", &submit_tool(), json!({"topic": "x"}))]),
+        Plot::Delegates => calls(vec![call("x", TASK, delegation("x")), call("y", TASK, delegation("y"))]),
         Plot::Asks => calls(vec![call("q", ASK, question())]),
         Plot::Pauses => {
             Speech::Fails { fault: ModelFault::Burst, retry_after: Some(Duration::from_secs(60)) }

@@ -98,7 +98,9 @@ impl Witness {
             let mut state = self.lock();
             match run.phase {
                 Phase::Parked { .. } => state.parked += 1,
-                Phase::Running | Phase::Pending if run.durable.due.is_some_and(|due| due.at <= run.updated_at) => {
+                Phase::Running | Phase::Pending
+                    if run.durable.due.is_some_and(|due| due.at <= run.updated_at) =>
+                {
                     state.handed_over += 1;
                 }
                 _ => {}

@@ -14,11 +14,7 @@ pub(super) fn told(notes: &[Note]) -> impl Iterator<Item = &Note> {
     by_run.filter(|note| matches!(note.state, State::Delivered { .. }))
 }
 
-pub(super) async fn are_told(
-    store: &dyn RunStore,
-    seen: &Seen,
-    found: &mut Findings,
-) -> Result<(), String> {
+pub(super) async fn are_told(store: &dyn RunStore, seen: &Seen, found: &mut Findings) -> Result<(), String> {
     for note in &seen.table.notes {
         let what = format!("{} v{}", note.task.id, note.version);
         if matches!(note.state, State::Pending | State::Dispatched { .. }) {

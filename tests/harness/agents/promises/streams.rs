@@ -49,7 +49,8 @@ async fn numbers(
     if run.origin == Origin::Lead {
         let mut after = None;
         loop {
-            let query = RecordQuery { ordinal: Some(run.ordinal), after, limit: 1000, ..RecordQuery::default() };
+            let query =
+                RecordQuery { ordinal: Some(run.ordinal), after, limit: 1000, ..RecordQuery::default() };
             let records = store.records(&run.key.thread, &query).await.map_err(|error| failed(&error))?;
             after = records.last().map(|last| (last.ordinal, last.seq));
             numbers.extend(records.iter().filter(|told| told.run == run.key).map(|told| told.seq));
@@ -80,7 +81,8 @@ fn ends(run: &Run, frames: &[Told], found: &mut Findings) {
     let last = frames.last().map(|told| told.seq);
     match &told[..] {
         [(seq, data)] if last == Some(*seq) && data["status"] == end.outcome.as_str() => {}
-        _ => found.add(ONE_END, format!("{} ended {:?} and told {told:?} of {last:?}", run.key.id, end.outcome)),
+        _ => found
+            .add(ONE_END, format!("{} ended {:?} and told {told:?} of {last:?}", run.key.id, end.outcome)),
     }
 }
 
