@@ -41,7 +41,7 @@ pub(super) fn wanted(
     secret: bool,
     keyed: bool,
 ) -> Wanted {
-    let secrets = secret.then(|| ("KEY".to_owned(), SecretString::from("canary")));
+    let secrets = secret.then(|| ("KEY".to_owned(), SecretString::from("canary-of-a-run")));
     Wanted {
         operation: Operation::default(),
         thread: thread.clone(),

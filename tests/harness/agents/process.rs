@@ -61,6 +61,7 @@ impl<B: Backend> World<B> {
             threads: stores.threads,
             runs: Port::over(stores.runs, self.witness.clone(), self.fault),
             blobs: Arc::new(Gated::new(blobs, gate.clone())),
+            memories: stores.memories,
             due: stores.due,
             beacons: stores.beacons,
             audit: stores.audit,
@@ -91,11 +92,12 @@ impl<B: Backend> World<B> {
         let runs = wiring.runs();
         let models: Arc<dyn Models> = Arc::new(self.models.clone());
         let mut own: Vec<Arc<dyn Tool>> = vec![Arc::new(Count(self.witness.clone()))];
-        own.extend(own_tools(&wiring.tasks()));
+        own.extend(own_tools(&wiring.tasks(), &wiring.memories()));
         let runner: Arc<dyn Work> = Arc::new(Runner::new(Parts {
             worker: name.to_owned(),
             runs: runs.store,
             checkpoints: runs.checkpoints,
+            memories: wiring.memories(),
             models: Arc::new(Gated::new(models, gate.clone())),
             tools: wiring.tools(),
             keys: runs.keys,

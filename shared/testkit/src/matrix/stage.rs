@@ -9,8 +9,8 @@ use pudu_app::ports::{Caller, Clock, NoteKey, RunStatus};
 use pudu_app::tools::Terms;
 use pudu_app::wiring::Wiring;
 use pudu_app::worker::Work;
-use pudu_domain::task::Delivery;
 use pudu_domain::IdempotencyKey;
+use pudu_domain::task::Delivery;
 use serde_json::{Map, json};
 
 use super::flows::{Act, Flow};
