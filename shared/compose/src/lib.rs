@@ -13,4 +13,4 @@ pub use base::{Base, ports};
 pub use cloud::{AGENT, Cloud, ComposeError, TICK, cloud};
 pub use models::models;
 pub use pudu_mcp::{Egress, Launcher};
-pub use runner::runner;
+pub use runner::{parts, runner};

@@ -10,8 +10,13 @@ use pudu_app::wiring::Wiring;
 
 /// A runner that claims under the name `worker`, over the use cases of its process. Opens no connection.
 pub fn runner(wiring: &Wiring, models: Arc<dyn Models>, worker: &str) -> Runner {
+    Runner::new(parts(wiring, models, worker))
+}
+
+/// What it is made of; the simulation adds to it who looks on.
+pub fn parts(wiring: &Wiring, models: Arc<dyn Models>, worker: &str) -> Parts {
     let (runs, results) = (wiring.runs(), wiring.results());
-    Runner::new(Parts {
+    Parts {
         worker: worker.to_owned(),
         runs: runs.store,
         checkpoints: runs.checkpoints,
@@ -27,5 +32,5 @@ pub fn runner(wiring: &Wiring, models: Arc<dyn Models>, worker: &str) -> Runner 
         policy: runs.policy,
         limits: wiring.drain().limits,
         wakeups: runs.wakeups,
-    })
+    }
 }

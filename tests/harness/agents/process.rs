@@ -2,10 +2,7 @@
 
 use std::sync::Arc;
 
-use pudu_agent::chain::{self, Chain};
-use pudu_agent::own_tools::own_tools;
-use pudu_agent::runner::{Parts, Runner};
-use pudu_agent::tool::Tool;
+use pudu_agent::runner::Runner;
 use pudu_app::changes::ListChanges;
 use pudu_app::configs::TableSource;
 use pudu_app::drivers::Drivers;
@@ -23,7 +20,6 @@ use pudu_testkit::{FixedKeys, Gate, Gated, SeededRandom, VirtualClock};
 use super::World;
 use super::mutants::{Fault, Port};
 use super::tools::Count;
-use super::witness::Witness;
 
 /// The limits of every worker here: a lease short enough to run out now and then, and longer than any call that is kept to its end.
 fn limits() -> Limits {
@@ -89,27 +85,12 @@ impl<B: Backend> World<B> {
 
     /// Who does the steps of runs, with everything that he has outside of tests, and with who looks on.
     pub(super) fn agent(&self, name: &str, wiring: &Wiring, gate: &Gate) -> Arc<dyn Work> {
-        let runs = wiring.runs();
         let models: Arc<dyn Models> = Arc::new(self.models.clone());
-        let mut own: Vec<Arc<dyn Tool>> = vec![Arc::new(Count(self.witness.clone()))];
-        own.extend(own_tools(&wiring.tasks(), &wiring.memories()));
-        let runner: Arc<dyn Work> = Arc::new(Runner::new(Parts {
-            worker: name.to_owned(),
-            runs: runs.store,
-            checkpoints: runs.checkpoints,
-            memories: wiring.memories(),
-            models: Arc::new(Gated::new(models, gate.clone())),
-            tools: wiring.tools(),
-            keys: runs.keys,
-            own,
-            lead: watched(&self.witness, chain::lead()),
-            subagent: watched(&self.witness, chain::subagent()),
-            clock: runs.clock,
-            random: runs.random,
-            policy: runs.policy,
-            limits: limits(),
-            wakeups: runs.wakeups,
-        }));
+        let mut parts = pudu_compose::parts(wiring, Arc::new(Gated::new(models, gate.clone())), name);
+        parts.own.push(Arc::new(Count(self.witness.clone())));
+        parts.lead.insert(0, Arc::new(self.witness.clone()));
+        parts.subagent.insert(0, Arc::new(self.witness.clone()));
+        let runner: Arc<dyn Work> = Arc::new(Runner::new(parts));
         Fault::runner(self.fault, runner)
     }
 
@@ -135,10 +116,4 @@ impl<B: Backend> World<B> {
         let drawn = i64::try_from(random.below(self.settings.skew_ms * 2 + 1)).unwrap_or(0);
         self.clock.skewed(drawn - range)
     }
-}
-
-fn watched(witness: &Witness, chain: Chain) -> Chain {
-    let mut whole: Chain = vec![Arc::new(witness.clone())];
-    whole.extend(chain);
-    whole
 }
