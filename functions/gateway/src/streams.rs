@@ -4,12 +4,15 @@
 //! Counted per process. In the cloud each stream has a process of its own, whose number the account bounds.
 
 use std::collections::BTreeMap;
+use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use futures_util::{Stream, stream};
 use http::HeaderName;
 use pudu_domain::ThreadKey;
-use tokio::sync::Notify;
+use tokio::sync::{Notify, mpsc};
 
 /// How long a stream lasts where nothing else bounds it.
 const LIFETIME: Duration = Duration::from_secs(15 * 60);
@@ -39,6 +42,10 @@ struct Registry {
     streams: BTreeMap<u64, (ThreadKey, Arc<Notify>)>,
     next: u64,
 }
+
+/// Whether everything was sent that a stream has to tell: not until it is marked so.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Whole(Arc<AtomicBool>);
 
 /// One open stream. It is closed when this is dropped.
 pub(crate) struct Open {
@@ -88,6 +95,26 @@ impl Streams {
         for (_, changed) in registry.streams.values().filter(|(other, _)| other == thread) {
             changed.notify_one();
         }
+    }
+}
+
+impl Whole {
+    /// Nothing is missing.
+    pub(crate) fn mark(&self) {
+        self.0.store(true, Ordering::Release);
+    }
+
+    /// What is sent, as the body of an answer. It ends when its sender does: well if it is whole, and else it breaks off, because a
+    /// client takes an answer that ends well for the end and only comes back to one that broke.
+    pub(crate) fn sent<T>(self, sent: mpsc::Receiver<T>) -> impl Stream<Item = io::Result<T>> {
+        stream::unfold(Some((sent, self)), |left| async {
+            let (mut sent, whole) = left?;
+            match sent.recv().await {
+                Some(item) => Some((Ok(item), Some((sent, whole)))),
+                None if whole.0.load(Ordering::Acquire) => None,
+                None => Some((Err(io::Error::other("the stream was broken off; come back to it")), None)),
+            }
+        })
     }
 }
 

@@ -48,6 +48,8 @@ struct Client {
     text: String,
     /// The id of the last event that was heard.
     last: Option<String>,
+    /// Whether the answer broke off.
+    broken: bool,
 }
 
 impl Client {
@@ -59,7 +61,7 @@ impl Client {
         let response = gateway.clone().oneshot(asking).await.unwrap();
         assert_eq!(response.status(), StatusCode::OK);
         assert_eq!(response.headers()["content-type"], "text/event-stream");
-        Self { body: response.into_body(), text: String::new(), last: None }
+        Self { body: response.into_body(), text: String::new(), last: None, broken: false }
     }
 
     /// The next event, however long it takes in the house's time; none when the stream has ended.
@@ -75,8 +77,12 @@ impl Client {
             }
             match tokio::time::timeout(MOMENT, self.body.frame()).await {
                 Ok(None) => return None,
-                Ok(Some(frame)) => {
-                    self.text.push_str(std::str::from_utf8(frame.unwrap().data_ref().unwrap()).unwrap());
+                Ok(Some(Err(_))) => {
+                    self.broken = true;
+                    return None;
+                }
+                Ok(Some(Ok(frame))) => {
+                    self.text.push_str(std::str::from_utf8(frame.data_ref().unwrap()).unwrap());
                 }
                 Err(_) => world.advance(1),
             }
@@ -190,14 +196,16 @@ async fn a_stream_ends_with_its_thread_and_with_its_time() {
     let end = client.told(&world).await.unwrap();
     assert_eq!((end.event.as_str(), end.id), ("end", None));
     assert_eq!(client.next(&world).await, None);
+    assert!(!client.broken, "nothing is missing");
     world.call(Method::GET, PATH, None).await.refused(404);
 
     let short = with_streams(&world, Streams::lasting(Duration::from_secs(30)));
     let mut asking = request(Method::GET, "/api/threads/t2/mcp-tasks/stream", None);
     asking.headers_mut().insert("last-event-id", HeaderValue::from_static("0"));
     let response = short.oneshot(asking).await.unwrap();
-    let mut client = Client { body: response.into_body(), text: String::new(), last: None };
+    let mut client = Client { body: response.into_body(), text: String::new(), last: None, broken: false };
     while client.next(&world).await.is_some() {}
+    assert!(client.broken, "its client would take it for the end");
     assert!(client.last.is_some(), "and its client knows where to go on, although it heard of no task");
 }
 
@@ -261,7 +269,7 @@ async fn a_client_that_takes_nothing_more_is_not_waited_for() {
         heard += 1;
         assert!(heard < 70, "it goes on as if nothing had been");
     }
-    assert_eq!(slow.last, None);
+    assert_eq!((slow.last, slow.broken), (None, true));
 }
 
 #[tokio::test]

@@ -5,15 +5,12 @@
 //! cut goes on behind the last event that its client heard, wherever that is served. A stream that ends before its run was told to the
 //! end breaks its answer off: the official clients take an answer that ends well for the end, and only come back to one that broke.
 
-use std::io;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use axum::body::{Body as Stream, Bytes};
 use axum::extract::{FromRequestParts, Query, State};
 use axum::response::{IntoResponse, Response};
-use futures_util::stream;
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, header};
 use pudu_app::chain::Chain;
@@ -30,7 +27,7 @@ use crate::frames::{HEARTBEAT, bytes};
 use crate::guard::{Who, shown};
 use crate::input::{Agents, Body, Repeatable, Resumed, RunOf, RunRequest, Thread};
 use crate::state::Gateway;
-use crate::streams::{ALIVE, FRUITLESS, ON_THE_WAY, Open, PATIENCE, UNBUFFERED};
+use crate::streams::{ALIVE, FRUITLESS, ON_THE_WAY, Open, PATIENCE, UNBUFFERED, Whole};
 
 /// Between two looks, while something is told.
 const SHORTEST: Duration = Duration::from_millis(200);
@@ -263,7 +260,7 @@ fn feed(
     let follower = Follower::new(runs.clone(), run, modes, viewer.resumed);
     let greeting = follower.greeting(run);
     let last = runs.clock.now();
-    let whole = Arc::new(AtomicBool::new(false));
+    let whole = Whole::default();
     let feed = Feed {
         gateway: gateway.clone(),
         runs,
@@ -272,24 +269,16 @@ fn feed(
         open,
         follower,
         frames,
-        whole: Arc::clone(&whole),
+        whole: whole.clone(),
         last,
     };
     gateway.calls.spawn(feed.run(greeting, leaves));
-    let taken = stream::unfold(Some((taken, whole)), |left| async {
-        let (mut taken, whole) = left?;
-        match taken.recv().await {
-            Some(frame) => Some((Ok(frame), Some((taken, whole)))),
-            None if whole.load(Ordering::Acquire) => None,
-            None => Some((Err(io::Error::other("the stream was broken off; come back to it")), None)),
-        }
-    });
     let headers = [
         (header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream")),
         (header::CACHE_CONTROL, HeaderValue::from_static("no-cache")),
         (UNBUFFERED, HeaderValue::from_static("no")),
     ];
-    (headers, Stream::from_stream(taken)).into_response()
+    (headers, Stream::from_stream(whole.sent(taken))).into_response()
 }
 
 /// What feeds one stream.
@@ -301,8 +290,7 @@ struct Feed {
     open: Open,
     follower: Follower,
     frames: mpsc::Sender<Bytes>,
-    /// Whether the answer ends well when nothing more is sent.
-    whole: Arc<AtomicBool>,
+    whole: Whole,
     /// When something was sent the last time.
     last: Timestamp,
 }
@@ -319,7 +307,7 @@ enum Broken {
 impl Feed {
     async fn run(mut self, greeting: Option<Frame>, leaves: bool) {
         match self.feed(greeting).await {
-            Ok(()) => self.whole.store(true, Ordering::Release),
+            Ok(()) => self.whole.mark(),
             Err(Broken::Left) if leaves => {
                 tracing::info!(run = %self.key.id, "whoever began a run is gone, and it ends");
                 if let Err(error) = self.runs.cancel(&self.key, Action::Interrupt).await {
