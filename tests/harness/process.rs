@@ -5,6 +5,7 @@ use std::path::Path;
 use std::process::Stdio;
 
 use pudu::folder::DataFolder;
+use serde_json::Value;
 use tempfile::TempDir;
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::{Child, Command};
@@ -18,6 +19,7 @@ pub struct Pudu {
     pub address: SocketAddr,
     http: reqwest::Client,
     key: Option<String>,
+    operator: String,
     child: Child,
     _reading: JoinSet<()>,
     _folder: TempDir,
@@ -55,7 +57,7 @@ impl Pudu {
         let mut reading = JoinSet::new();
         reading.spawn(async move { while let Ok(Some(_)) = lines.next_line().await {} });
         let http = reqwest::Client::builder().no_proxy().build().unwrap();
-        Self { address: run.address, http, key, child, _reading: reading, _folder: folder }
+        Self { address: run.address, http, key, operator: run.key, child, _reading: reading, _folder: folder }
     }
 
     /// The URL of a path of its gateway.
@@ -71,6 +73,12 @@ impl Pudu {
     /// The key of an administrator, if it asks for one.
     pub fn key(&self) -> Option<&str> {
         self.key.as_deref()
+    }
+
+    /// Imports a config, as its operator does.
+    pub async fn import(&self, config: &Value) {
+        let put = self.http.put(self.url("/operator/config")).bearer_auth(&self.operator).json(config);
+        put.send().await.unwrap().error_for_status().unwrap();
     }
 
     /// Its resident memory now, in KiB.

@@ -11,7 +11,7 @@ use http_body_util::BodyExt;
 use pudu_app::ports::{Applied, Clock};
 use pudu_app::runs::Runs;
 use pudu_config::Document;
-use pudu_domain::chat::{Message, Speaker};
+use pudu_domain::chat::{Message, Speaker, ToolCall, ToolStatus};
 use pudu_domain::run::{Body as Stored, Command, Ending, Notice, Outcome, Seen, Step, decide};
 use pudu_domain::state::{State, Write};
 use pudu_domain::{Lease, Policy, Principal, Run, RunId, RunKey};
@@ -19,7 +19,7 @@ use pudu_gateway::{Access, Door, Gateway, Streams};
 use pudu_testkit::gate::Open;
 use pudu_testkit::server::Plan;
 use pudu_testkit::{FakeServer, FakeTable, Gate, Trace, VirtualClock, fixture};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use tower::ServiceExt;
 
 use crate::answer::{Answer, request, send};
@@ -54,7 +54,7 @@ impl Talk {
         let store = Arc::new(table.store(Arc::new(clock), gate));
         let runs = wiring.runs();
         let everyone = Access::Everyone(fixture::principal());
-        let inner = Gateway::new(&wiring, store.clone(), store, Door::Anywhere, everyone);
+        let inner = Gateway::new(&wiring, store.clone(), store.clone(), store, Door::Anywhere, everyone);
         Self { clock, runs, gateway: pudu_gateway::router(inner.clone()), inner }
     }
 
@@ -167,6 +167,16 @@ impl Talk {
             ..Step::default()
         };
         self.advance(run, step).await;
+    }
+
+    /// Does one in which the agent asks its user something.
+    pub async fn ask(&self, run: &str, question: &str) {
+        let asked = json!({ "human_input": { "kind": "human_input_request", "request_id": question } });
+        let call = ToolCall::new(question, "ask_clarification", Map::new());
+        let said = Message { tool_calls: vec![call.clone()], ..Message::new(Speaker::Ai, "asks", "") };
+        let asked = Message { artifact: Some(asked), ..Message::tool(&call, ToolStatus::Success, "Which?") };
+        let body = Some(Stored::Delta(vec![Write::message(said), Write::message(asked)]));
+        self.advance(run, Step { body, ..Step::default() }).await;
     }
 
     async fn advance(&self, run: &str, step: Step) {

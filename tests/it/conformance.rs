@@ -62,4 +62,5 @@ suites!(
     allowances,
     breakers,
     memory_store,
+    feedback_store,
 );

@@ -1,12 +1,17 @@
 //! Threads and runs at the gateway, with a runner that does what a test says.
 
 mod admission;
+mod alone;
+mod answers;
 mod compact;
+mod feedback;
 mod goals;
 mod launcher;
 mod owners;
+mod replays;
 mod results;
 mod state;
+mod steps;
 mod streams;
 
 use serde_json::{Value, json};

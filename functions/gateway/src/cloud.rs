@@ -16,6 +16,6 @@ pub async fn compose(settings: &Settings) -> Result<Gateway, lambda_http::Error>
         Answers::Buffered => Streams::that_end_at_once(),
         Answers::Stream { lasting } => Streams::lasting(lasting),
     };
-    let gateway = Gateway::new(&wiring, table.clone(), table.clone(), Door::Anywhere, callers);
+    let gateway = Gateway::new(&wiring, table.clone(), table.clone(), table.clone(), Door::Anywhere, callers);
     Ok(Gateway { streams, ..gateway.held_to(&settings.admission, &wiring, table) })
 }

@@ -25,7 +25,7 @@ pub(crate) use context::{Context, Secrets};
 pub(crate) use cursor::{List, Paged, wrong as wrong_cursor};
 pub(crate) use etags::{IfMatch, IfNoneMatch, tagged};
 pub(crate) use memory::{FactOf, MemoryOf};
-pub(crate) use run::{Agents, Asked, RunOf, RunRequest, base};
+pub(crate) use run::{Agents, Asked, RunAlone, RunOf, RunRequest, base};
 pub(crate) use server::{RevisionNumber, ServerName};
 pub(crate) use whole::MAX_BODY;
 pub use whole::Patience;

@@ -105,7 +105,20 @@ fn described() -> (Router<Gateway>, openapi::Described) {
         .routes(routes!(runs::stream::get, runs::stream::post))
         .routes(routes!(runs::stream::join))
         .routes(routes!(runs::records::messages))
+        .routes(routes!(runs::records::messages_of))
         .routes(routes!(runs::records::events))
+        .routes(routes!(runs::workspace::get))
+        .routes(routes!(
+            runs::feedback::list,
+            runs::feedback::put,
+            runs::feedback::create,
+            runs::feedback::remove
+        ))
+        .routes(routes!(runs::feedback::stats))
+        .routes(routes!(runs::feedback::remove_one))
+        .routes(routes!(runs::feedback::list_of))
+        .routes(routes!(runs::replay::regenerate))
+        .routes(routes!(runs::replay::edit))
         .routes(routes!(assistants::search))
         .routes(routes!(assistants::get))
         .routes(routes!(models::list))

@@ -9,9 +9,9 @@ use pudu_app::dead_letters::DeadLetters;
 use pudu_app::keys::Keys;
 use pudu_app::limits::Limits;
 use pudu_app::memories::Memories;
-use pudu_app::ports::{Allowances, EventLog, NoteStore};
+use pudu_app::ports::{Allowances, EventLog, FeedbackStore, NoteStore};
 use pudu_app::rates::Rates;
-use pudu_app::runs::Runs;
+use pudu_app::runs::{Feedbacks, Runs};
 use pudu_app::tasks::Tasks;
 use pudu_app::threads::Threads;
 use pudu_app::tools::Tools;
@@ -50,6 +50,8 @@ pub struct Gateway {
     pub threads: Threads,
     /// Runs of agents.
     pub runs: Runs,
+    /// What users think of them.
+    pub feedback: Feedbacks,
     /// What agents remember of their users.
     pub memories: Memories,
     /// Their notifications.
@@ -75,6 +77,7 @@ impl Gateway {
         wiring: &Wiring,
         notes: Arc<dyn NoteStore>,
         events: Arc<dyn EventLog>,
+        feedback: Arc<dyn FeedbackStore>,
         door: Door,
         access: Access,
     ) -> Self {
@@ -94,6 +97,7 @@ impl Gateway {
             threads: wiring.threads(),
             runs: wiring.runs(),
             memories: wiring.memories(),
+            feedback: Feedbacks { store: feedback, runs: wiring.runs() },
             dead_letters: wiring.dead_letters(),
             notes,
             events,

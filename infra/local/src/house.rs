@@ -221,7 +221,7 @@ impl House {
         } else {
             Access::Callers(Arc::new(self.wiring.callers().with_own(&self.plan.key, self.operator())))
         };
-        let gateway = Gateway::new(&self.wiring, notes, events, self.plan.door, access);
+        let gateway = Gateway::new(&self.wiring, notes, events, self.table.clone(), self.plan.door, access);
         let gateway = gateway.held_to(&self.plan.admission, &self.wiring, self.table.clone());
         let gateway = Gateway { patience: self.plan.patience, ..gateway };
         router(gateway).merge(operator::router(operator))

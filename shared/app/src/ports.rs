@@ -14,6 +14,7 @@ mod driver;
 mod due_index;
 mod error;
 mod event_log;
+mod feedback_store;
 mod key_store;
 mod mcp_client;
 mod memory_store;
@@ -49,6 +50,7 @@ pub use driver::{
 pub use due_index::{DueIndex, DuePage, Hint, ItemKey, SHARDS, shards};
 pub use error::StoreError;
 pub use event_log::{DeliveredEvent, EventLog};
+pub use feedback_store::FeedbackStore;
 pub use key_store::{KeyStore, StoredKey};
 pub use mcp_client::{
     CallError, CallFault, Judged, LeftOut, Listing, MAX_LEFT_OUT, McpClient, RawTool, TaskMethod,

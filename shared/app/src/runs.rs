@@ -7,13 +7,17 @@ mod cancel;
 pub mod checkpoints;
 mod compact;
 pub mod configured;
+mod feedback;
 pub mod follow;
 mod launcher;
+mod locate;
 pub mod modes;
 mod record;
+mod replay;
 pub mod results;
 pub mod said;
 mod state;
+mod steps;
 mod thread;
 mod update;
 pub mod values;
@@ -29,8 +33,10 @@ pub use branch::{Branch, Branched};
 pub use cancel::{Action, CancelError};
 pub use checkpoints::{CheckpointError, Checkpoints};
 pub use compact::Compact;
+pub use feedback::{FeedbackError, Feedbacks, Opinion};
 pub use launcher::Launcher;
 pub use record::{Tokens, is_of, place, position};
+pub use replay::{EDIT, REPLAY_KIND, Replay, ReplayError};
 pub use state::{Checkpointed, View};
 pub use thread::{Found, METADATA_BYTES, NewThread, ThreadError};
 pub use update::{Update, UpdateError};
@@ -40,6 +46,8 @@ use crate::wakeups::Wakeups;
 
 /// How often something is decided again because others changed what was read.
 const DECISIONS: usize = 8;
+/// What whoever answers is told where nobody asked.
+const NOT_ASKED: &str = "the request_id of an answer is no open question of the thread: it was never asked, or is answered; the thread's state shows the open one";
 /// Most runs that a page of a list reads.
 pub const RUNS_AT_ONCE: usize = 25;
 

@@ -77,6 +77,17 @@ pub struct Kept {
 }
 
 impl Head {
+    /// The checkpoint before every other of a conversation that was made then: its state is empty, and it is written nowhere. Its id is
+    /// no run's, since those end at random.
+    pub fn beginning(made: Timestamp) -> Self {
+        Self { run: RunId::new(made, [0; 10]), number: 0 }
+    }
+
+    /// Whether it is the one before every other of some conversation.
+    pub fn is_beginning(&self) -> bool {
+        self.run.made_at().is_some_and(|made| *self == Self::beginning(made))
+    }
+
     /// The checkpoint's id, as callers see it: `<run>:<number>`.
     pub fn id(&self) -> String {
         format!("{}:{}", self.run, self.number)
@@ -122,6 +133,11 @@ impl Conversation {
         }
     }
 
+    /// Its checkpoint before every other.
+    pub fn beginning(&self) -> Head {
+        Head::beginning(self.created_at)
+    }
+
     /// The write that makes `after` of what was read; none was there if nothing was read.
     pub fn kept(read: Option<&Self>, after: Self, now: Timestamp) -> Kept {
         let expect = read.map(|read| read.revision);
@@ -133,6 +149,17 @@ impl Conversation {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_beginning_is_known_by_its_id() {
+        let at = Timestamp::from_millis(7);
+        let head = Head::beginning(at);
+        assert_eq!(Head::parse(&head.id()), Some(head.clone()));
+        assert!(head.is_beginning() && !Head { number: 1, ..head }.is_beginning());
+        let random = Head { run: RunId::new(at, [0, 0, 0, 0, 0, 0, 0, 0, 0, 1]), number: 0 };
+        assert!(!random.is_beginning());
+        assert!(!Head { run: RunId::parse("r1").unwrap(), number: 0 }.is_beginning());
+    }
 
     #[test]
     fn a_checkpoints_id_reads_back() {

@@ -232,6 +232,17 @@ impl RunId {
         let part = |from: usize, to: usize| digits.get(from..to).unwrap_or_default();
         Self(format!("{}-{}-{}-{}-{}", part(0, 8), part(8, 12), part(12, 16), part(16, 20), part(20, 32)))
     }
+
+    /// When it was made, by the clock of whoever made it; none for what has no such form.
+    pub fn made_at(&self) -> Option<Timestamp> {
+        let (high, rest) = self.0.split_at_checked(8)?;
+        let low = rest.strip_prefix('-')?.get(..4)?;
+        let digits = |text: &str| text.bytes().all(|b| b.is_ascii_hexdigit());
+        if !digits(high) || !digits(low) || !rest.get(5..)?.starts_with("-7") {
+            return None;
+        }
+        u64::from_str_radix(&format!("{high}{low}"), 16).ok().map(Timestamp::from_millis)
+    }
 }
 
 impl RunId {
@@ -355,6 +366,11 @@ mod tests {
         );
         assert!(early < late);
         assert_eq!(early.as_str(), "00000000-0005-7fff-8fff-ffffffffffff");
+        assert_eq!(early.made_at(), Some(Timestamp::from_millis(5)));
+        assert_eq!(RunId::of_child(&late, "call_1").made_at(), late.made_at());
+        for other in ["r1", "00000000-0005", "00000000-0005-4fff-8fff-ffffffffffff", "0000000g-0005-7fff"] {
+            assert_eq!(RunId::parse(other).unwrap().made_at(), None, "{other}");
+        }
         assert_eq!(RunId::parse(early.as_str()), Ok(early));
     }
 

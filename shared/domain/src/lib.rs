@@ -11,6 +11,7 @@ pub mod chat;
 pub mod conversation;
 pub mod durable;
 pub mod event;
+pub mod feedback;
 pub mod goal;
 pub mod ids;
 pub mod key_part;

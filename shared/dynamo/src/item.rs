@@ -11,6 +11,7 @@ pub(crate) mod checkpoint;
 pub(crate) mod conversation;
 pub(crate) mod durable;
 pub(crate) mod event;
+pub(crate) mod feedback;
 pub(crate) mod handle;
 pub(crate) mod idempotency;
 pub(crate) mod memory;

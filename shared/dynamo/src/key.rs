@@ -90,6 +90,8 @@ pub enum Key {
     RunSpec(RunKey),
     /// The sealed secrets of its caller: same pk, `secret#<run>`.
     Secret(RunKey),
+    /// What its user thinks of it: same pk, `feedback#<run>`.
+    Feedback(RunKey),
     /// A checkpoint: same pk, `ckpt#<run>#<number, 8 digits>`.
     Checkpoint(RunKey, u32),
     /// The frames of its stream that one write brought: same pk, `frame#<run>#<number of the first, 10 digits>`.
@@ -222,6 +224,7 @@ impl Key {
             Self::Run(key)
             | Self::RunSpec(key)
             | Self::Secret(key)
+            | Self::Feedback(key)
             | Self::Checkpoint(key, _)
             | Self::Frames(key, _) => thread_pk(&key.thread),
             Self::Thread(key) | Self::Conversation(key) | Self::Record { thread: key, .. } => thread_pk(key),
@@ -269,6 +272,7 @@ impl Key {
             Self::Run(key) => format!("{RUNS}{}", run_id(&key.id)),
             Self::RunSpec(key) => format!("{RUNS}{}#spec", run_id(&key.id)),
             Self::Secret(key) => format!("secret#{}", run_id(&key.id)),
+            Self::Feedback(key) => format!("feedback#{}", run_id(&key.id)),
             Self::Checkpoint(key, number) => format!("ckpt#{}#{number:08}", run_id(&key.id)),
             Self::Frames(key, first) => format!("frame#{}#{first:010}", run_id(&key.id)),
             Self::Record { ordinal, seq, .. } => format!("{RECORDS}{ordinal:08}#{seq:010}"),

@@ -22,6 +22,7 @@ mod config_store;
 mod due_index;
 mod durable_row;
 mod event_log;
+mod feedback_store;
 mod item;
 mod key_store;
 mod memory_store;

@@ -25,7 +25,7 @@ use pudu_domain::{
 use pudu_domain::{note, thread};
 use serde_json::{Map, Value};
 
-pub(crate) use runs::{checkpoint, conversation, run, run_spec, told};
+pub(crate) use runs::{checkpoint, conversation, feedback, run, run_spec, told};
 
 use crate::key::Key;
 
@@ -126,6 +126,7 @@ pub(crate) fn key() -> impl Strategy<Value = Key> {
         run_key().prop_map(Key::Run),
         run_key().prop_map(Key::RunSpec),
         run_key().prop_map(Key::Secret),
+        run_key().prop_map(Key::Feedback),
         (run_key(), any::<u32>()).prop_map(|(run, number)| Key::Checkpoint(run, number)),
         (run_key(), any::<u64>()).prop_map(|(run, first)| Key::Frames(run, first)),
         (thread_key(), any::<u32>(), any::<u64>()).prop_map(|(thread, ordinal, seq)| Key::Record {

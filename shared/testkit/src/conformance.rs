@@ -20,6 +20,7 @@ mod corrupt;
 mod due;
 mod erase;
 mod events;
+mod feedback;
 mod handle;
 mod life;
 mod list;
@@ -42,8 +43,9 @@ use async_trait::async_trait;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use pudu_app::ports::{
-    Allowances, AuditLog, Beacons, Breakers, CatalogStore, ConfigStore, DueIndex, EventLog, KeyStore,
-    MemoryStore, NoteKey, NoteStore, PeerStore, RunStore, TaskStore, ThreadStore, TokenStore, WrappedKeys,
+    Allowances, AuditLog, Beacons, Breakers, CatalogStore, ConfigStore, DueIndex, EventLog, FeedbackStore,
+    KeyStore, MemoryStore, NoteKey, NoteStore, PeerStore, RunStore, TaskStore, ThreadStore, TokenStore,
+    WrappedKeys,
 };
 use pudu_domain::{RunKey, TaskKey};
 
@@ -95,6 +97,8 @@ pub struct World {
     pub breakers: Arc<dyn Breakers>,
     /// What is remembered of users.
     pub memories: Arc<dyn MemoryStore>,
+    /// What users think of runs.
+    pub feedback: Arc<dyn FeedbackStore>,
     /// The clock that the stores read.
     pub clock: Arc<ManualClock>,
     /// Makes rows undecodable, where that is possible.
@@ -134,7 +138,7 @@ pub struct Suite {
 }
 
 /// Every suite.
-pub const SUITES: [Suite; 17] = [
+pub const SUITES: [Suite; 18] = [
     Suite {
         port: "task_store",
         parts: &[
@@ -167,6 +171,7 @@ pub const SUITES: [Suite; 17] = [
     Suite { port: "allowances", parts: &[allowances::CASES] },
     Suite { port: "breakers", parts: &[breakers::CASES] },
     Suite { port: "memory_store", parts: &[memories::CASES] },
+    Suite { port: "feedback_store", parts: &[feedback::CASES] },
 ];
 
 /// Names a function as a case.
@@ -232,7 +237,8 @@ pub fn fake_world(flaw: Option<Flaw>) -> World {
         keys: store.clone(),
         allowances: store.clone(),
         breakers: store.clone(),
-        memories: store,
+        memories: store.clone(),
+        feedback: store,
         clock,
         vandal: Some(Arc::new(table)),
         keep: Arc::new(()),

@@ -10,6 +10,7 @@ mod breakers;
 mod catalogs;
 mod configs;
 mod events;
+mod feedback;
 mod index;
 mod keys;
 mod memories;
@@ -62,11 +63,13 @@ pub enum Flaw {
     ErasesHalf,
     /// A token is replaced whatever its row has become.
     IgnoresGenerations,
+    /// Feedback is taken by a thread that is gone or is being deleted.
+    OutlivesThreads,
 }
 
 impl Flaw {
     /// Every flaw.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::ClaimsLeased,
         Self::SharesHandles,
         Self::DeliversAgain,
@@ -74,6 +77,7 @@ impl Flaw {
         Self::KeepsEnded,
         Self::ErasesHalf,
         Self::IgnoresGenerations,
+        Self::OutlivesThreads,
     ];
 }
 

@@ -1,19 +1,49 @@
 //! `GET /api/features`: what it says is what happens.
 
-use acceptance::World;
+use acceptance::{World, request, send};
+use http::Method;
+use pudu::workers::tick;
 use serde_json::json;
 
 #[tokio::test]
 async fn tasks_are_a_feature_as_long_as_somebody_works_on_them() {
     let world = World::new().await;
     world.tick_poller().await;
-    assert_eq!(world.get("/api/features").await, json!({"mcp_tasks": {"enabled": true}}));
+    let tasks = async || world.get("/api/features").await["mcp_tasks"].clone();
+    assert_eq!(tasks().await, json!({"enabled": true}));
     world.advance(3600);
-    assert_eq!(
-        world.get("/api/features").await,
-        json!({"mcp_tasks": {"enabled": false}}),
-        "nobody was seen for an hour"
-    );
+    assert_eq!(tasks().await, json!({"enabled": false}), "nobody was seen for an hour");
     world.tick_poller().await;
-    assert_eq!(world.get("/api/features").await, json!({"mcp_tasks": {"enabled": true}}));
+    assert_eq!(tasks().await, json!({"enabled": true}));
+}
+
+#[tokio::test]
+async fn agents_are_a_feature_with_what_they_can_do() {
+    let world = World::without_servers().await;
+    let agents = async || world.get("/api/features").await["agents"].clone();
+    assert_eq!(agents().await["enabled"], false, "nobody was ever seen");
+    let tick = tick("agent", world.house.clock().as_ref(), world.house.random().as_ref());
+    world.house.agent("agent").handle(tick).await;
+    let usual = json!({
+        "enabled": true, "models": ["scripted"], "scripted": true, "streaming": true, "plan_mode": true,
+        "subagents": {"enabled": true, "custom_types": [], "max_total_per_run": 6},
+        "summarization": false, "titles": true, "sandbox": false,
+    });
+    assert_eq!(agents().await, usual);
+    assert_eq!(world.get("/api/features").await["agents_api"], json!({"enabled": false}));
+    let config = json!({
+        "mcpServers": {}, "models": [{"name": "m", "use": "langchain_openai:ChatOpenAI", "model": "x", "api_key": "k"}],
+        "summarization": {"enabled": true}, "title": {"enabled": false},
+        "subagents": {"max_total_per_run": 2, "custom_agents": {"deer": {"description": "d", "system_prompt": "p"}}},
+    });
+    let mut put = request(Method::PUT, "/operator/config", Some(&config));
+    let key = format!("Bearer {}", world.house.key().expose());
+    put.headers_mut().insert("authorization", key.parse().unwrap());
+    send(&world.gateway, put).await.expect(200);
+    world.advance(1);
+    let told = agents().await;
+    assert_eq!((&told["models"], &told["scripted"]), (&json!(["m"]), &json!(false)));
+    assert_eq!((&told["summarization"], &told["titles"]), (&json!(true), &json!(false)));
+    let delegation = json!({"enabled": true, "custom_types": ["deer"], "max_total_per_run": 2});
+    assert_eq!(told["subagents"], delegation);
 }

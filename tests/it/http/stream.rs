@@ -122,11 +122,11 @@ fn read(text: &str) -> Option<Heard> {
 
 /// The same house with other streams.
 fn with_streams(world: &World, streams: Streams) -> Router {
-    let (notes, events) = (world.house.table.clone(), world.house.table.clone());
+    let table = || world.house.table.clone();
     let everyone = Access::Everyone(fixture::principal());
     pudu_gateway::router(Gateway {
         streams,
-        ..Gateway::new(&world.house.wiring, notes, events, Door::Loopback, everyone)
+        ..Gateway::new(&world.house.wiring, table(), table(), table(), Door::Loopback, everyone)
     })
 }
 

@@ -37,6 +37,23 @@ async fn another_users_thread_is_answered_like_none() {
         (Method::GET, format!("/api/threads/t/runs/{run}/stream"), None),
         (Method::GET, format!("/api/threads/t/runs/{run}/messages"), None),
         (Method::GET, format!("/api/threads/t/runs/{run}/events"), None),
+        (Method::GET, format!("/api/threads/t/runs/{run}/workspace-changes"), None),
+        (Method::GET, format!("/api/threads/t/runs/{run}/feedback"), None),
+        (Method::GET, format!("/api/threads/t/runs/{run}/feedback/stats"), None),
+        (Method::PUT, format!("/api/threads/t/runs/{run}/feedback"), Some(json!({ "rating": 1 }))),
+        (Method::POST, format!("/api/threads/t/runs/{run}/feedback"), Some(json!({ "rating": 1 }))),
+        (Method::DELETE, format!("/api/threads/t/runs/{run}/feedback"), None),
+        (Method::DELETE, format!("/api/threads/t/runs/{run}/feedback/{run}"), None),
+        (
+            Method::POST,
+            "/api/threads/t/runs/regenerate/prepare".to_owned(),
+            Some(json!({ "message_id": "m" })),
+        ),
+        (
+            Method::POST,
+            "/api/threads/t/runs/edit-regenerate/prepare".to_owned(),
+            Some(json!({ "human_message_id": "m", "replacement_text": "x" })),
+        ),
     ];
     for (method, path, body) in paths {
         let theirs = send(&stranger, request(method.clone(), &path, body.as_ref())).await;

@@ -54,6 +54,37 @@ async fn threads_are_made_found_and_noted_upon() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn before_everything_there_is_an_empty_checkpoint() {
+    let talk = Talk::new();
+    let made = talk.post("/api/threads", json!({ "thread_id": "t" })).await.expect(200);
+    let state = talk.get("/api/threads/t/state").await;
+    assert_eq!(state["values"]["messages"], json!([]));
+    assert_eq!(state["metadata"], json!({ "source": "input", "step": -1 }));
+    assert_eq!((&state["created_at"], &state["next"]), (&made["created_at"], &json!([])));
+    assert_eq!((&state["parent_checkpoint"], &state["parent_checkpoint_id"]), (&Value::Null, &Value::Null));
+    let id = state["checkpoint_id"].as_str().unwrap();
+    let history = talk.post("/api/threads/t/history", json!({})).await.expect(200);
+    assert_eq!(history, json!([state]));
+    assert_eq!(talk.get(&format!("/api/threads/t/state/{id}")).await, state);
+    let run = talk.lived(said("hi"), "hello").await;
+    let first = talk.get(&format!("/api/threads/t/state/{run}:0")).await;
+    assert_eq!(first["parent_checkpoint"], state["checkpoint"]);
+    // A run from there begins with nothing, and hears nothing of what was said.
+    let mut again = said("once more");
+    again["checkpoint"] = state["checkpoint"].clone();
+    let again = talk.begin(again).await;
+    assert_eq!(talk.get(&format!("/api/threads/t/runs/{again}")).await["kwargs"]["checkpoint_id"], json!(id));
+    // Another thread's beginning is none of this one.
+    talk.clock.sleep(std::time::Duration::from_secs(1)).await;
+    talk.post("/api/threads", json!({ "thread_id": "other" })).await.expect(200);
+    let other = format!("/api/threads/other/state/{id}");
+    talk.call(Method::GET, &other, None).await.refused(404);
+    let mut wrong = said("hi");
+    wrong["checkpoint_id"] = json!(id);
+    talk.post("/api/threads/other/runs", wrong).await.refused(422);
+}
+
+#[tokio::test(start_paused = true)]
 async fn the_state_is_the_newest_also_while_a_run_works() {
     let talk = Talk::new();
     let run = talk.begin(said("hi")).await;
@@ -88,11 +119,11 @@ async fn a_history_goes_along_the_chain_across_runs_and_edits() {
     let of = |entry: &Value| {
         (
             entry["metadata"]["source"].as_str().unwrap().to_owned(),
-            entry["metadata"]["step"].as_u64().unwrap(),
+            entry["metadata"]["step"].as_i64().unwrap(),
         )
     };
-    let sources: Vec<(String, u64)> = entries.iter().map(of).collect();
-    let expected = [("loop", 1), ("input", 0), ("update", 0), ("loop", 1), ("input", 0)];
+    let sources: Vec<(String, i64)> = entries.iter().map(of).collect();
+    let expected = [("loop", 1), ("input", 0), ("update", 0), ("loop", 1), ("input", 0), ("input", -1)];
     assert_eq!(sources, expected.map(|(source, step)| (source.to_owned(), step)));
     for pair in entries.windows(2) {
         assert_eq!(pair[0]["parent_checkpoint_id"], pair[1]["checkpoint_id"]);
@@ -103,6 +134,9 @@ async fn a_history_goes_along_the_chain_across_runs_and_edits() {
     let older = talk.post("/api/threads/t/history", before).await.expect(200);
     assert_eq!(older[1]["checkpoint_id"], json!(format!("{first}:1")));
     assert_eq!(older.as_array().unwrap().len(), 2);
+    let oldest = &entries[5]["checkpoint_id"];
+    let before = json!({ "before": oldest });
+    assert_eq!(talk.post("/api/threads/t/history", before).await.expect(200), json!([]));
     talk.post("/api/threads/t/history", json!({ "limit": 101 })).await.refused(422);
 }
 
@@ -121,7 +155,7 @@ async fn a_rolled_back_run_is_in_nobodys_history() {
     assert!(shown["error"].as_str().unwrap().contains("rolled back"), "{shown}");
     talk.lived(said("three"), "3").await;
     let entries = talk.post("/api/threads/t/history", json!({})).await.expect(200);
-    assert_eq!(entries.as_array().unwrap().len(), 4);
+    assert_eq!(entries.as_array().unwrap().len(), 5);
     assert!(!entries.to_string().contains(&run));
 }
 

@@ -31,7 +31,8 @@ const parts = await all(
 const run = await client.runs.get(id, made.run_id);
 const state = await client.threads.getState(id);
 const history = await client.threads.getHistory(id);
-const first = await client.threads.getState(id, history.at(-1).checkpoint.checkpoint_id);
+const empty = await client.threads.getState(id, history.at(-1).checkpoint.checkpoint_id);
+const first = await client.threads.getState(id, history.at(-2).checkpoint.checkpoint_id);
 const joined = await all(client.runs.joinStream(id, run.run_id, { streamMode: "values" }));
 const behind = await all(
   client.runs.joinStream(id, run.run_id, { streamMode: "values", lastEventId: parts.at(-2).id }),
@@ -39,7 +40,14 @@ const behind = await all(
 const values = await client.runs.join(id, run.run_id);
 
 const waited = await client.runs.wait(id, "lead_agent", { input });
-const begun = await client.runs.create(id, "lead_agent", { input });
+const silent = { configurable: { model_name: "silent" } };
+const begun = await client.runs.create(id, "lead_agent", { input, config: silent });
+let spoke;
+for await (const part of client.runs.joinStream(id, begun.run_id, { streamMode: "messages-tuple" })) {
+  if (part.event !== "messages") continue;
+  spoke = part.data[0].content;
+  break;
+}
 await client.runs.cancel(id, begun.run_id, true);
 const cancelled = await client.runs.get(id, begun.run_id);
 
@@ -59,11 +67,13 @@ console.log(
     status: run.status,
     messages: state.values.messages.map((message) => message.type),
     first: first.values.messages.map((message) => message.type),
+    empty: [empty.metadata.step, empty.values.messages],
     history: history.length,
     joined: joined.map((part) => part.event),
     behind: behind.map((part) => part.event),
     same: JSON.stringify(values.messages) === JSON.stringify(state.values.messages),
     waited: waited.messages.length,
+    spoke,
     cancelled: cancelled.status,
     found: found.map((row) => [row.thread_id === id, row.values.title]),
     runs: runs.length,

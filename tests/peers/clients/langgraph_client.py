@@ -28,7 +28,8 @@ async def main(url: str, key: str) -> None:
     run = await client.runs.get(id, made[0]["run_id"])
     state = await client.threads.get_state(id)
     history = await client.threads.get_history(id)
-    first = await client.threads.get_state(id, checkpoint_id=history[-1]["checkpoint"]["checkpoint_id"])
+    empty = await client.threads.get_state(id, checkpoint_id=history[-1]["checkpoint"]["checkpoint_id"])
+    first = await client.threads.get_state(id, checkpoint_id=history[-2]["checkpoint"]["checkpoint_id"])
 
     joined = [part.event async for part in client.runs.join_stream(id, run["run_id"], stream_mode="values")]
     behind = [
@@ -40,7 +41,12 @@ async def main(url: str, key: str) -> None:
     values = await client.runs.join(id, run["run_id"])
 
     waited = await client.runs.wait(id, "lead_agent", input=ASKED)
-    cancelled = await client.runs.create(id, "lead_agent", input=ASKED)
+    silent = {"configurable": {"model_name": "silent"}}
+    cancelled = await client.runs.create(id, "lead_agent", input=ASKED, config=silent, stream_mode=MODES)
+    async for part in client.runs.join_stream(id, cancelled["run_id"], stream_mode="messages-tuple"):
+        if part.event == "messages":
+            spoke = part.data[0]["content"]
+            break
     await client.runs.cancel(id, cancelled["run_id"], wait=True)
     cancelled = await client.runs.get(id, cancelled["run_id"])
 
@@ -61,11 +67,13 @@ async def main(url: str, key: str) -> None:
                 "status": run["status"],
                 "messages": [message["type"] for message in state["values"]["messages"]],
                 "first": [message["type"] for message in first["values"]["messages"]],
+                "empty": [empty["metadata"]["step"], empty["values"]["messages"]],
                 "history": len(history),
                 "joined": joined,
                 "behind": behind,
                 "same": values["messages"] == state["values"]["messages"],
                 "waited": len(waited["messages"]),
+                "spoke": spoke,
                 "cancelled": cancelled["status"],
                 "found": [[row["thread_id"] == id, row["values"]["title"]] for row in found],
                 "runs": len(runs),

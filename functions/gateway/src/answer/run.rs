@@ -11,7 +11,7 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
 
-use super::moment;
+use super::{MessageRecord, moment};
 
 /// A run.
 #[derive(Debug, Serialize, ToSchema)]
@@ -133,10 +133,10 @@ impl RunRecord {
     }
 }
 
-/// Records of a run, in order.
+/// Messages of a run, in order.
 #[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct RunRecords {
-    pub(crate) data: Vec<RunRecord>,
+pub(crate) struct RunMessages {
+    pub(crate) data: Vec<MessageRecord>,
     /// Whether there are more in the direction that was asked for.
     pub(crate) has_more: bool,
 }
@@ -144,7 +144,7 @@ pub(crate) struct RunRecords {
 /// A page of a thread's messages, in order.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct MessagePage {
-    pub(crate) data: Vec<RunRecord>,
+    pub(crate) data: Vec<MessageRecord>,
     /// Whether there are older ones.
     pub(crate) has_more: bool,
     /// The `before_seq` of the next page.

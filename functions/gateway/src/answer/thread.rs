@@ -42,17 +42,17 @@ pub(crate) struct ThreadState {
     next: Vec<&'static str>,
     /// The same with an id each.
     tasks: Vec<NextTask>,
-    /// What made the checkpoint, and when in its run.
+    /// What made the checkpoint, and when in its run: `step` is -1 of the one before every other, whose state is empty.
     #[schema(value_type = Object)]
     metadata: Value,
     /// The checkpoint, as runs and edits take it.
-    checkpoint: Option<CheckpointRef>,
-    checkpoint_id: Option<String>,
+    checkpoint: CheckpointRef,
+    checkpoint_id: String,
     /// The one before it.
     parent_checkpoint: Option<CheckpointRef>,
     parent_checkpoint_id: Option<String>,
     #[schema(format = DateTime)]
-    created_at: Option<String>,
+    created_at: String,
     interrupts: Vec<Value>,
 }
 
@@ -81,7 +81,7 @@ pub(crate) struct Branch {
     thread_id: ThreadId,
     #[schema(value_type = String)]
     parent_thread_id: ThreadId,
-    parent_checkpoint_id: Option<String>,
+    parent_checkpoint_id: String,
     branched_from_message_id: String,
     /// `none`: a branch begins with folders of its own.
     workspace_clone_mode: &'static str,
@@ -132,12 +132,12 @@ impl ThreadState {
         if !newest {
             values.remove("messages");
         }
-        Self::of(thread, Some(checkpoint), values, Vec::new())
+        Self::of(thread, checkpoint, values, Vec::new())
     }
 
     fn of(
         thread: &ThreadId,
-        checkpoint: Option<Checkpointed>,
+        checkpoint: Checkpointed,
         values: Map<String, Value>,
         next: Vec<&'static str>,
     ) -> Self {
@@ -146,28 +146,28 @@ impl ThreadState {
             checkpoint_ns: "",
             checkpoint_id: head.id(),
         };
-        let (head, parent) = match &checkpoint {
-            Some(found) => (Some(found.head.clone()), found.parent.clone()),
-            None => (None, None),
-        };
-        let metadata = checkpoint.as_ref().map_or_else(
-            || json!({}),
-            |found| json!({ "source": found.source, "step": found.head.number, "run_id": found.head.run.as_str() }),
-        );
-        let task = |name: &'static str| {
-            let id = head.as_ref().map(|head| format!("{}:{name}", head.id())).unwrap_or_default();
-            NextTask { id, name, error: None, interrupts: Vec::new() }
+        let Checkpointed { head, parent, at, source, step } = checkpoint;
+        let mut metadata =
+            Map::from_iter([("source".to_owned(), json!(source)), ("step".to_owned(), step.into())]);
+        if !head.is_beginning() {
+            metadata.insert("run_id".to_owned(), head.run.as_str().into());
+        }
+        let task = |name: &'static str| NextTask {
+            id: format!("{}:{name}", head.id()),
+            name,
+            error: None,
+            interrupts: Vec::new(),
         };
         Self {
             values,
             tasks: next.iter().map(|name| task(name)).collect(),
             next,
-            metadata,
-            checkpoint: head.as_ref().map(named),
-            checkpoint_id: head.as_ref().map(Head::id),
+            metadata: Value::Object(metadata),
+            checkpoint: named(&head),
+            checkpoint_id: head.id(),
             parent_checkpoint: parent.as_ref().map(named),
             parent_checkpoint_id: parent.as_ref().map(Head::id),
-            created_at: checkpoint.map(|found| moment(found.at)),
+            created_at: moment(at),
             interrupts: Vec::new(),
         }
     }
@@ -178,7 +178,7 @@ impl Branch {
         Self {
             thread_id: branched.conversation.thread.thread,
             parent_thread_id: from,
-            parent_checkpoint_id: branched.parent.as_ref().map(Head::id),
+            parent_checkpoint_id: branched.parent.id(),
             branched_from_message_id: branched.message,
             workspace_clone_mode: "none",
             history_seed_mode: "seeded",

@@ -4,7 +4,9 @@ use http::StatusCode;
 use pudu_app::models::UnknownModel;
 use pudu_app::runs::configured::Unfit;
 use pudu_app::runs::values::Unwritable;
-use pudu_app::runs::{AdmitError, CancelError, CheckpointError, ThreadError, UpdateError};
+use pudu_app::runs::{
+    AdmitError, CancelError, CheckpointError, FeedbackError, ReplayError, ThreadError, UpdateError,
+};
 use pudu_domain::run::Refused;
 
 use super::{Failure, told};
@@ -16,7 +18,11 @@ impl From<AdmitError> for Failure {
             AdmitError::Key(error) => return error.into(),
             error @ AdmitError::Seal(_) => return told(StatusCode::INTERNAL_SERVER_ERROR, &error),
             AdmitError::NoThread => return Self::no_such_thread(),
-            AdmitError::Refused(Refused::Busy | Refused::QueueFull | Refused::Stale) => StatusCode::CONFLICT,
+            AdmitError::State(error) => return error.into(),
+            AdmitError::NotAsked
+            | AdmitError::Refused(Refused::Busy | Refused::QueueFull | Refused::Stale) => {
+                StatusCode::CONFLICT
+            }
             AdmitError::KeyReused | AdmitError::NoCheckpoint => StatusCode::UNPROCESSABLE_ENTITY,
         };
         Self::new(status, error.to_string())
@@ -46,9 +52,36 @@ impl From<UpdateError> for Failure {
     fn from(error: UpdateError) -> Self {
         match error {
             UpdateError::Checkpoint(error) => error.into(),
-            UpdateError::Busy => Self::new(StatusCode::CONFLICT, error.to_string()),
+            UpdateError::Busy | UpdateError::NotAsked => Self::new(StatusCode::CONFLICT, error.to_string()),
             UpdateError::NoThread => Self::no_such_thread(),
             UpdateError::Write(error) => Self::unprocessable(error.to_string()),
+        }
+    }
+}
+
+impl From<ReplayError> for Failure {
+    fn from(error: ReplayError) -> Self {
+        let status = match error {
+            ReplayError::Checkpoint(error) => return error.into(),
+            ReplayError::NoThread => return Self::no_such_thread(),
+            ReplayError::NoMessage => StatusCode::NOT_FOUND,
+            ReplayError::Busy
+            | ReplayError::NotLatest
+            | ReplayError::OtherSpeaker
+            | ReplayError::NoQuestion
+            | ReplayError::Unchanged => StatusCode::CONFLICT,
+            ReplayError::Empty => StatusCode::UNPROCESSABLE_ENTITY,
+        };
+        Self::new(status, error.to_string())
+    }
+}
+
+impl From<FeedbackError> for Failure {
+    fn from(error: FeedbackError) -> Self {
+        match error {
+            FeedbackError::Store(error) => error.into(),
+            FeedbackError::NoRun => Self::no_such_run(),
+            FeedbackError::Long => Self::new(StatusCode::PAYLOAD_TOO_LARGE, error.to_string()),
         }
     }
 }

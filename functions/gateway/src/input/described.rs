@@ -5,7 +5,9 @@ use utoipa::openapi::path::{Parameter, ParameterBuilder, ParameterIn};
 use utoipa::openapi::schema::{Object, ObjectBuilder};
 use utoipa::openapi::{Required, Type};
 
-use super::{AnyThread, KeyOfPath, LastEventId, Repeatable, Resumed, RunOf, Task, Thread, ToolName};
+use super::{
+    AnyThread, KeyOfPath, LastEventId, Repeatable, Resumed, RunAlone, RunOf, Task, Thread, ToolName,
+};
 
 /// Of which a thread's id is made.
 const THREAD: &str = "^[A-Za-z0-9_-]{1,64}$";
@@ -61,6 +63,12 @@ impl IntoParams for RunOf {
         let mut all = Thread::into_params(provider);
         all.push(in_path("run", "A run of the thread", text(RUN)));
         all
+    }
+}
+
+impl IntoParams for RunAlone {
+    fn into_params(_: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
+        vec![in_path("run", "A run of any thread of the caller's", text(RUN))]
     }
 }
 

@@ -12,7 +12,7 @@ use pudu_app::runs::{Runs, Wanted, said};
 use pudu_domain::chat::{Message, Speaker};
 use pudu_domain::conversation::Head;
 use pudu_domain::run::{Operation, Strategy};
-use pudu_domain::{IdempotencyKey, Principal, RunKey, ThreadId, ThreadKey};
+use pudu_domain::{IdempotencyKey, Principal, RunId, RunKey, ThreadId, ThreadKey};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
@@ -54,6 +54,25 @@ impl FromRequestParts<Gateway> for RunOf {
     }
 }
 
+/// The run of the path where no thread is: one of the caller's, whose thread is not being deleted.
+pub(crate) struct RunAlone(pub(crate) RunKey);
+
+impl FromRequestParts<Gateway> for RunAlone {
+    type Rejection = Failure;
+
+    async fn from_request_parts(parts: &mut Parts, gateway: &Gateway) -> Result<Self, Failure> {
+        let Who(who) = Who::from_request_parts(parts, gateway).await?;
+        let params = params(parts, gateway).await?;
+        let none = || Failure::new(StatusCode::NOT_FOUND, "there is no such run");
+        let id = RunId::parse(param(&params, "run").unwrap_or_default()).map_err(|_| none())?;
+        let key = gateway.runs.locate(&who.user, &id).await?.ok_or_else(none)?;
+        if gateway.threads.is_going(&key.thread).await? {
+            return Err(none());
+        }
+        Ok(Self(key))
+    }
+}
+
 /// A run that is wanted.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -90,7 +109,7 @@ pub(crate) struct RunRequest {
     /// Null or empty.
     #[schema(value_type = Option<Object>)]
     interrupt_after: Value,
-    /// One or more of `values` (default), `messages-tuple`, `updates`, `custom`.
+    /// One or more of `values` (default), `messages-tuple`, `updates`, `tasks`, `checkpoints`, `debug`, `custom`.
     #[schema(value_type = Option<Object>)]
     stream_mode: Value,
     /// Whether the frames of subagents are told as well; they always are.

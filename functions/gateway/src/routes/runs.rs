@@ -1,8 +1,11 @@
 //! `/api/threads/{thread}/runs`: begin runs, look at them, end them (agent reference 2.2).
 
+pub(super) mod feedback;
 pub(super) mod records;
+pub(super) mod replay;
 pub(super) mod stream;
 pub(super) mod wait;
+pub(super) mod workspace;
 
 use axum::Json;
 use axum::extract::State;

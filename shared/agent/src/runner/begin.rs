@@ -2,14 +2,13 @@
 
 use std::sync::Arc;
 
-use pudu_app::runs::modes::{Modes, UPDATES};
 use pudu_domain::chat::{ANSWER, HIDDEN, Message, Speaker};
 use pudu_domain::run::Notice;
 use serde_json::json;
 
 use super::progress::{NAME, Progress};
 use super::session::{Did, Session, Stop};
-use crate::turn::{TOLD, Turn, record};
+use crate::turn::{Turn, record};
 
 impl Session {
     pub(super) async fn begin(&mut self) -> Result<Did, Stop> {
@@ -49,17 +48,4 @@ fn identified(mut message: Message, run: &str, number: usize) -> Message {
         message.id = format!("{run}:input-{number}");
     }
     message
-}
-
-impl Session {
-    /// What a step wrote, for those who asked for it when they began the run; what is too large for a row is left to the values.
-    pub(super) fn update(&self, node: &str, message: &Message) -> Option<Notice> {
-        let modes = self.spec.kwargs.get("stream_mode").and_then(|named| Modes::read(named).ok());
-        if self.spec.subagent.is_some() || !modes?.has(UPDATES) {
-            return None;
-        }
-        let data = json!({ node: { "messages": [message] } });
-        let fits = data.to_string().len() <= TOLD;
-        fits.then(|| Notice::Frame { event: UPDATES.to_owned(), data })
-    }
 }

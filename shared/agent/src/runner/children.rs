@@ -132,9 +132,6 @@ impl Session {
             middleware.after_tool(turn, call, &mut message).await;
         }
         turn.tell(record("llm.tool.result", "message", json!(message), json!({ "tool_call_id": call.id })));
-        if let Some(update) = self.update("tools", &message) {
-            turn.tell(update);
-        }
         turn.say(message.clone());
         message
     }

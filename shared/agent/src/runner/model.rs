@@ -89,9 +89,6 @@ impl Session {
         progress.failed = progress.failed.take().or_else(|| turn.failed().map(str::to_owned));
         let metadata = json!({ "model_name": entry.name, "usage": answer.usage_metadata });
         turn.tell(record("llm.ai.response", "message", json!(answer), metadata));
-        if let Some(update) = self.update("model", &answer) {
-            turn.tell(update);
-        }
         turn.say(answer.clone());
         turn.count(NAME, &progress);
         self.keep(turn, &[answer], true).await?;

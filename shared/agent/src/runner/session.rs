@@ -8,6 +8,7 @@ use pudu_app::chain::Chain;
 use pudu_app::deadline::Deadline;
 use pudu_app::ports::{Applied, Background, StoreError, Wake};
 use pudu_app::runs::checkpoints::CheckpointError;
+use pudu_app::runs::{EDIT, REPLAY_KIND};
 use pudu_app::worker::Ran;
 use pudu_domain::chat::Message;
 use pudu_domain::run::{
@@ -207,6 +208,19 @@ impl Session {
         if let Some(head) = head {
             let key = self.run.key.beside(head.run);
             self.state = self.parts.checkpoints.state(&key, head.number).await?;
+        }
+        self.keep_title().await
+    }
+
+    /// A conversation that goes back keeps what it is called now. One that had no name then and is told something else gets another.
+    async fn keep_title(&mut self) -> Result<(), Stop> {
+        if self.run.head().is_some() || self.spec.base.is_none() {
+            return Ok(());
+        }
+        let is_edit = self.spec.metadata.get(REPLAY_KIND).is_some_and(|kind| kind == EDIT);
+        if !is_edit || self.state.title.is_some() {
+            let conversation = self.parts.runs.conversation(&self.run.key.thread).await?;
+            self.state.title = conversation.and_then(|kept| kept.title).or_else(|| self.state.title.take());
         }
         Ok(())
     }

@@ -11,7 +11,7 @@ use pudu_domain::{IdempotencyKey, Run, RunId, RunKey, RunSpec, Scope, ThreadKey}
 use secrecy::SecretString;
 use serde_json::{Map, Value, json};
 
-use super::{DECISIONS, Runs, Standing, restless};
+use super::{CheckpointError, DECISIONS, NOT_ASKED, Runs, Standing, restless, said};
 use crate::ports::{Applied, SealKeyError, StoreError};
 use crate::run_secrets;
 
@@ -83,6 +83,21 @@ pub enum AdmitError {
     /// The checkpoint that it is to begin from is none of the thread's.
     #[error("the thread has no such checkpoint")]
     NoCheckpoint,
+    /// It answers a question that the thread's agent does not ask.
+    #[error("{NOT_ASKED}")]
+    NotAsked,
+    /// The state that it answers to could not be read.
+    #[error(transparent)]
+    State(CheckpointError),
+}
+
+impl From<CheckpointError> for AdmitError {
+    fn from(error: CheckpointError) -> Self {
+        match error {
+            CheckpointError::Store(error) => Self::Store(error),
+            error => Self::State(error),
+        }
+    }
 }
 
 impl Runs {
@@ -92,13 +107,12 @@ impl Runs {
         if let Some(found) = self.repeated(&wanted, &request).await? {
             return Ok(found);
         }
-        if let Some(base) = &wanted.base {
-            let chain = RunKey { thread: wanted.thread.clone(), id: base.run.clone() };
-            let there = self.store.history(&chain, base.number, 1).await?;
-            if there.first().is_none_or(|found| found.number != base.number) {
-                return Err(AdmitError::NoCheckpoint);
-            }
+        if let Some(base) = &wanted.base
+            && !self.is_there(&wanted.thread, base).await?
+        {
+            return Err(AdmitError::NoCheckpoint);
         }
+        self.asked(&wanted).await?;
         let id = self.run_id();
         for (number, message) in wanted.input.iter_mut().enumerate().filter(|(_, m)| m.id.is_empty()) {
             message.id = format!("{id}-{number}");
@@ -144,6 +158,27 @@ impl Runs {
             }
         }
         Err(restless("admitting a run").into())
+    }
+
+    /// Whether the thread has that checkpoint.
+    async fn is_there(&self, thread: &ThreadKey, base: &Head) -> Result<bool, StoreError> {
+        if base.is_beginning() {
+            let conversation = self.store.conversation(thread).await?;
+            return Ok(conversation.is_some_and(|read| read.beginning() == *base));
+        }
+        let chain = RunKey { thread: thread.clone(), id: base.run.clone() };
+        let there = self.store.history(&chain, base.number, 1).await?;
+        Ok(there.first().is_some_and(|found| found.number == base.number))
+    }
+
+    /// Refuses an answer to a question that is not open. Whoever is overtaken after this look says what it says as plain words.
+    async fn asked(&self, wanted: &Wanted) -> Result<(), AdmitError> {
+        if wanted.input.iter().all(|message| message.answers().is_none()) {
+            return Ok(());
+        }
+        let view = self.state(&wanted.thread, wanted.base.as_ref()).await?;
+        let state = view.map(|view| view.state).unwrap_or_default();
+        if said::are_asked(&state, &wanted.input) { Ok(()) } else { Err(AdmitError::NotAsked) }
     }
 
     /// What follows from an admission that stands.

@@ -31,7 +31,7 @@ pub struct Branched {
     /// The new thread.
     pub conversation: Conversation,
     /// The checkpoint that it began from.
-    pub parent: Option<Head>,
+    pub parent: Head,
     /// The last message that came along.
     pub message: String,
 }
@@ -56,7 +56,7 @@ impl Runs {
                 copied.map_err(CheckpointError::from)?;
             }
         }
-        let parent = view.checkpoint.map(|checkpoint| checkpoint.head);
+        let parent = view.checkpoint.head;
         let fresh = Conversation {
             title: state.title.clone(),
             metadata: view.conversation.metadata,

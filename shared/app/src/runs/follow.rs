@@ -6,19 +6,19 @@
 use std::collections::VecDeque;
 use std::fmt;
 
+use pudu_domain::conversation::Head;
 use pudu_domain::run::{Notice, StopReason, Told};
 use pudu_domain::text::Snippet;
 use pudu_domain::{Run, RunKey, Timestamp};
 use serde_json::{Value, json};
 
-use super::modes::Modes;
+use super::modes::{CHECKPOINTS, DEBUG, Modes, TASKS, UPDATES, VALUES};
+use super::steps::{self, Done};
 use super::{CheckpointError, Runs, values};
 use crate::ports::StoreError;
 
 /// Rows of one page; what they show is read when they are handed out.
 const AT_ONCE: usize = 25;
-/// The event that shows a state.
-const VALUES: &str = "values";
 /// Quiet looks in a row after which the run itself is looked at: it may be gone.
 const QUIET: u32 = 8;
 
@@ -73,6 +73,8 @@ pub struct Follower {
     resumed: Option<FrameId>,
     /// The last number that was handed out, or is nothing for this client.
     after: u64,
+    /// Frames of what was told under that number that were not handed out yet.
+    ready: VecDeque<Frame>,
     /// What was read behind it, and whether there was more.
     read: VecDeque<Told>,
     more: bool,
@@ -112,6 +114,7 @@ impl Follower {
             modes,
             resumed,
             after,
+            ready: VecDeque::new(),
             read: VecDeque::new(),
             more: false,
             begun: false,
@@ -129,6 +132,9 @@ impl Follower {
 
     /// The next frame that was told, if there is one. After an error the next look goes on where this one was.
     pub async fn look(&mut self) -> Result<Look, CheckpointError> {
+        if let Some(look) = self.hand_out() {
+            return Ok(look);
+        }
         if self.read.is_empty() {
             let page = self.runs.store.frames(&self.key, self.after, AT_ONCE).await?;
             if page.gap && !self.begun && self.resumed.is_some() {
@@ -141,19 +147,30 @@ impl Follower {
             self.read = page.told.into();
         }
         while let Some(told) = self.read.front() {
-            let (seq, frame) = (told.seq, self.shown(told).await?);
+            let (seq, frames) = (told.seq, self.shown(told).await?);
             self.read.pop_front();
             self.after = seq;
-            if let Some(frame) = frame {
-                let over = (frame.event == "end").then_some(Over::Ended);
-                let more = over.is_none() && (self.more || !self.read.is_empty());
-                return Ok(Look { frame: Some(frame), more, over });
+            self.ready = frames.into();
+            if let Some(look) = self.hand_out() {
+                return Ok(look);
             }
         }
         if !self.more && (self.ended.is_some() || self.quiet >= QUIET) {
             return self.looked_up().await;
         }
         Ok(Look { frame: None, more: self.more, over: None })
+    }
+
+    /// The next frame of those that are ready. Only the last one of those that are told under one number has an id: a client that is
+    /// cut off between them hears all of them again.
+    fn hand_out(&mut self) -> Option<Look> {
+        let mut frame = self.ready.pop_front()?;
+        if !self.ready.is_empty() {
+            frame.id = None;
+        }
+        let over = (frame.event == "end").then_some(Over::Ended);
+        let more = over.is_none() && (self.more || !self.read.is_empty() || !self.ready.is_empty());
+        Some(Look { frame: Some(frame), more, over })
     }
 
     /// What the run itself says where nothing more is told.
@@ -172,25 +189,79 @@ impl Follower {
         Ok(Look { more: self.ended.is_some(), ..none(None) })
     }
 
-    async fn shown(&self, told: &Told) -> Result<Option<Frame>, CheckpointError> {
+    async fn shown(&self, told: &Told) -> Result<Vec<Frame>, CheckpointError> {
         let id = Some(FrameId { at: told.at, seq: told.seq });
         match &told.notice {
-            // Said by whoever streams, once, at its beginning.
-            Notice::Frame { event, .. } if event == "metadata" => Ok(None),
+            // Said by whoever streams, once, at its beginning; updates follow from states, also for a run that told them itself.
+            Notice::Frame { event, .. } if event == "metadata" || event == UPDATES => Ok(Vec::new()),
             Notice::Frame { event, data } => {
                 let frame = || Frame { id, event: event.clone(), data: data.clone() };
-                Ok(self.modes.has(event).then(frame))
+                Ok(self.modes.has(event).then(frame).into_iter().collect())
             }
-            Notice::Values { number } if self.modes.has(VALUES) => {
-                let state = match self.runs.checkpoints.state(&self.key, *number).await {
+            Notice::Values { number } => {
+                let frames = match self.stepped(told, *number).await {
                     // It does not come back, and what follows is not to wait for it.
-                    Err(CheckpointError::Missing { .. }) => return Ok(None),
+                    Err(CheckpointError::Missing { .. }) => return Ok(Vec::new()),
                     read => read?,
                 };
-                Ok(Some(Frame { id, event: VALUES.to_owned(), data: Value::Object(values::shown(state)) }))
+                let frame = |(event, data): (&str, Value)| Frame { id, event: event.to_owned(), data };
+                Ok(frames.into_iter().map(frame).collect())
             }
-            Notice::Values { .. } | Notice::Record { .. } => Ok(None),
+            Notice::Record { .. } => Ok(Vec::new()),
         }
+    }
+
+    /// What is told of the step that made a checkpoint: what it did, the state after it, and what comes next.
+    async fn stepped(&self, told: &Told, number: u32) -> Result<Vec<(&'static str, Value)>, CheckpointError> {
+        let wants = |event| self.modes.has(event);
+        let (at, mut frames) = (moment(told.at), Vec::new());
+        // What a run begins with is nobody's step.
+        let does = number > 0 && [UPDATES, TASKS, DEBUG].into_iter().any(wants);
+        let state = if does {
+            let (before, state) = self.runs.checkpoints.step(&self.key, number).await?;
+            let done = Done::between(before.state, state.clone());
+            let result = done.result(&Head { run: self.key.id.clone(), number: before.number });
+            if let Some(update) = done.update().filter(|_| wants(UPDATES)) {
+                frames.push((UPDATES, update));
+            }
+            if wants(DEBUG) {
+                frames.push((DEBUG, steps::debug("task_result", number, &at, &result)));
+            }
+            if wants(TASKS) {
+                frames.push((TASKS, result));
+            }
+            state
+        } else if [VALUES, TASKS, CHECKPOINTS, DEBUG].into_iter().any(wants) {
+            self.runs.checkpoints.state(&self.key, number).await?
+        } else {
+            return Ok(frames);
+        };
+        let (head, next) = (Head { run: self.key.id.clone(), number }, steps::next(&state));
+        let values = values::shown(state);
+        if wants(CHECKPOINTS) || wants(DEBUG) {
+            let of = self.runs.checkpointed(&self.key.thread, &head).await?;
+            let checkpoint = steps::checkpoint(self.key.thread.thread.as_str(), &of, next, &values);
+            if wants(DEBUG) {
+                frames.push((DEBUG, steps::debug("checkpoint", number, &at, &checkpoint)));
+            }
+            if wants(CHECKPOINTS) {
+                frames.push((CHECKPOINTS, checkpoint));
+            }
+        }
+        let begins = next.filter(|_| wants(TASKS) || wants(DEBUG));
+        let begins = begins.map(|node| steps::begins(&head, node, &values));
+        if wants(VALUES) {
+            frames.push((VALUES, Value::Object(values)));
+        }
+        if let Some(begins) = begins {
+            if wants(DEBUG) {
+                frames.push((DEBUG, steps::debug("task", number + 1, &at, &begins)));
+            }
+            if wants(TASKS) {
+                frames.push((TASKS, begins));
+            }
+        }
+        Ok(frames)
     }
 
     /// The frame for a client that comes back too late.
@@ -207,6 +278,12 @@ impl Follower {
         });
         Ok(Frame { id: None, event: "gap".to_owned(), data })
     }
+}
+
+/// ISO 8601, UTC.
+fn moment(at: Timestamp) -> String {
+    let millis = i64::try_from(at.as_millis()).unwrap_or(i64::MAX);
+    jiff::Timestamp::from_millisecond(millis).unwrap_or(jiff::Timestamp::MAX).to_string()
 }
 
 /// What `end` says of a run whose own was kept no longer.

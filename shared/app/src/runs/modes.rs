@@ -4,12 +4,27 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-/// Every mode that may be asked for, with the event that it stands for. The reference knows more (`tasks`, `debug`, `checkpoints`);
-/// nothing tells them here, and a stream that stays silent would be no answer.
-const MODES: [(&str, &str); 4] =
-    [("values", "values"), ("messages-tuple", "messages"), (UPDATES, UPDATES), ("custom", "custom")];
-/// The mode of what each step wrote, by its node; told by a run that was begun with it.
+/// The event that shows a state.
+pub const VALUES: &str = "values";
+/// What each step wrote, by its node.
 pub const UPDATES: &str = "updates";
+/// Steps as they begin and end.
+pub const TASKS: &str = "tasks";
+/// Checkpoints as they are written.
+pub const CHECKPOINTS: &str = "checkpoints";
+/// Both, under one name.
+pub const DEBUG: &str = "debug";
+
+/// Every mode that may be asked for, with the event that it stands for.
+const MODES: [(&str, &str); 7] = [
+    (VALUES, VALUES),
+    ("messages-tuple", "messages"),
+    (UPDATES, UPDATES),
+    (TASKS, TASKS),
+    (CHECKPOINTS, CHECKPOINTS),
+    (DEBUG, DEBUG),
+    ("custom", "custom"),
+];
 
 /// The events that are told beside those that everybody hears.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,12 +32,14 @@ pub struct Modes(BTreeSet<&'static str>);
 
 /// A mode that there is not.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("stream_mode must be one or more of values, messages-tuple, updates, custom")]
+#[error(
+    "stream_mode must be one or more of values, messages-tuple, updates, tasks, checkpoints, debug, custom"
+)]
 pub struct UnknownMode;
 
 impl Default for Modes {
     fn default() -> Self {
-        Self(BTreeSet::from(["values"]))
+        Self(BTreeSet::from([VALUES]))
     }
 }
 
@@ -69,19 +86,15 @@ mod tests {
         assert!(
             modes.has("messages|tools:1") && modes.has("metadata") && modes.has("end") && modes.has("error")
         );
+        for mode in ["values", "updates", "tasks", "checkpoints", "debug", "custom"] {
+            let modes = Modes::read(&json!(mode)).unwrap();
+            assert!(modes.has(mode) && modes.has("end"));
+            assert_eq!(MODES.iter().filter(|(_, event)| modes.has(event)).count(), 1, "{mode}");
+        }
         for usual in [json!(null), json!([]), json!("values")] {
             assert_eq!(Modes::read(&usual), Ok(Modes::default()), "{usual}");
         }
-        for wrong in [
-            json!("messages"),
-            json!("events"),
-            json!("debug"),
-            json!(["tasks"]),
-            json!("checkpoints"),
-            json!(["values", 1]),
-            json!({}),
-            json!(1),
-        ] {
+        for wrong in [json!("messages"), json!("events"), json!(["values", 1]), json!({}), json!(1)] {
             assert_eq!(Modes::read(&wrong), Err(UnknownMode), "{wrong}");
         }
     }

@@ -2,6 +2,7 @@
 //! about a message is left out.
 
 use pudu_domain::chat::{ANSWER, Content, HIDDEN, Message, ORIGINAL, Speaker, ToolCall, ToolStatus};
+use pudu_domain::state::State;
 use serde_json::{Map, Value};
 
 use crate::depth::is_shallow;
@@ -55,6 +56,21 @@ pub fn messages(value: &Value) -> Result<Vec<Message>, Unreadable> {
         }
     })
     .collect()
+}
+
+/// Whether each answer among them is to a question that is open in `state`, and to another one than the answers before it. An answer
+/// that stands there already is none anew.
+pub fn are_asked<'a>(state: &State, messages: impl IntoIterator<Item = &'a Message>) -> bool {
+    let stands = |message: &Message, id: &str| {
+        let mut same = state.messages.iter().filter(|old| old.id == message.id && !old.id.is_empty());
+        same.any(|old| old.answers() == Some(id))
+    };
+    let mut answered = Vec::new();
+    messages.into_iter().filter_map(|message| Some((message, message.answers()?))).all(|(message, id)| {
+        let is_asked = stands(message, id) || (state.is_open_question(id) && !answered.contains(&id));
+        answered.push(id);
+        is_asked
+    })
 }
 
 fn said(value: &Value) -> Result<Said, &'static str> {
@@ -238,6 +254,28 @@ mod tests {
         let answer = one(&json!({"type": "human", "content": "x", "additional_kwargs": {
             "hide_from_ui": true, "human_input_response": {"kind": "human_input_response", "request_id": "r"}}}));
         assert!(answer.is_hidden());
+    }
+
+    #[test]
+    fn an_answer_is_to_an_open_question_and_the_only_one() {
+        let mut state = State::default();
+        let asked = Message {
+            artifact: Some(json!({ "human_input": { "request_id": "r" } })),
+            ..Message::new(Speaker::Tool, "q", "which?")
+        };
+        let answer = |id: &str| {
+            let mut answer = Message::new(Speaker::Human, id, "this");
+            answer.additional_kwargs.insert(ANSWER.into(), json!({ "kind": ANSWER, "request_id": "r" }));
+            answer
+        };
+        assert!(!are_asked(&state, &[answer("a")]), "nothing was asked");
+        state.messages.push(asked);
+        assert!(are_asked(&state, &[Message::new(Speaker::Human, "x", "first"), answer("a")]));
+        assert!(!are_asked(&state, &[answer("a"), answer("b")]), "one question has one answer");
+        state.messages.push(answer("a"));
+        assert!(!are_asked(&state, &[answer("b")]), "it is answered");
+        assert!(are_asked(&state, &[answer("a")]), "by this one");
+        assert!(are_asked(&state, &[Message::new(Speaker::Human, "x", "no answer")]));
     }
 
     #[test]

@@ -1,11 +1,12 @@
 //! Editing the state between two runs: a checkpoint of its own, that the conversation then points at.
 
+use pudu_domain::chat::Message;
 use pudu_domain::conversation::Head;
 use pudu_domain::run::{Body, Checkpoint, Source};
 use pudu_domain::state::{State, Write, WriteError};
 use pudu_domain::{Conversation, RunKey, ThreadKey};
 
-use super::{CheckpointError, DECISIONS, Runs, View, restless};
+use super::{CheckpointError, DECISIONS, NOT_ASKED, Runs, View, restless, said};
 use crate::ports::{ConversationKept, StoreError};
 
 /// An edit.
@@ -34,6 +35,9 @@ pub enum UpdateError {
     /// A channel does not take what is written.
     #[error(transparent)]
     Write(#[from] WriteError),
+    /// A message answers a question that the thread's agent does not ask.
+    #[error("{NOT_ASKED}")]
+    NotAsked,
 }
 
 impl From<StoreError> for UpdateError {
@@ -43,8 +47,16 @@ impl From<StoreError> for UpdateError {
 }
 
 impl Runs {
-    /// Writes into the state of a thread without an active run, and returns what it is then.
-    pub async fn update(&self, update: &Update) -> Result<View, UpdateError> {
+    /// Writes into the state of a thread without an active run, and returns what it is then. Messages without an id get one.
+    pub async fn update(&self, mut update: Update) -> Result<View, UpdateError> {
+        let id = self.run_id();
+        for (number, write) in update.writes.iter_mut().enumerate() {
+            if let Write::Message(message) = write
+                && message.id.is_empty()
+            {
+                message.id = format!("{id}-{number}");
+            }
+        }
         for _ in 0..DECISIONS {
             let view = self.state(&update.thread, update.base.as_ref()).await?;
             let view = view.ok_or(UpdateError::NoThread)?;
@@ -52,12 +64,15 @@ impl Runs {
                 return Err(UpdateError::Busy);
             }
             let mut state = view.state;
+            if !said::are_asked(&state, update.writes.iter().filter_map(said_in)) {
+                return Err(UpdateError::NotAsked);
+            }
             state.apply_all(update.writes.clone())?;
             let mut after = view.conversation.clone();
             if state.title.is_some() {
                 after.title.clone_from(&state.title);
             }
-            let parent = view.checkpoint.map(|checkpoint| checkpoint.head);
+            let parent = Some(view.checkpoint.head);
             if self.keep(Some(&view.conversation), after, state, parent).await? == ConversationKept::Done {
                 let stored = self.state(&update.thread, None).await?;
                 return stored.ok_or(UpdateError::NoThread);
@@ -85,4 +100,9 @@ impl Runs {
             kept => Ok(kept),
         }
     }
+}
+
+/// The message that a write says.
+fn said_in(write: &Write) -> Option<&Message> {
+    if let Write::Message(message) = write { Some(message) } else { None }
 }

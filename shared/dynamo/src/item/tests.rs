@@ -39,6 +39,22 @@ fn eras_are_stored_as_words_and_read_back() {
     assert!(matches!(peer::decode(&strange, NOW), Err(StoreError::Corrupt { attribute: "era", .. })));
 }
 
+/// The stored format: a word that changes is a rating that nobody reads.
+#[test]
+fn ratings_are_stored_as_words() {
+    use pudu_domain::feedback::Rating;
+    let mut feedback = proptest_one(any_of::feedback());
+    for (rating, word) in [(Rating::Good, "good"), (Rating::Bad, "bad")] {
+        feedback.rating = rating;
+        let row = feedback::encode(&feedback);
+        assert_eq!(row["rating"].as_s().unwrap(), word);
+        assert_eq!(feedback::decode(&row).unwrap(), feedback);
+    }
+    let mut strange = feedback::encode(&feedback);
+    strange.insert("rating".to_owned(), aws_sdk_dynamodb::types::AttributeValue::S("so so".to_owned()));
+    assert!(matches!(feedback::decode(&strange), Err(StoreError::Corrupt { attribute: "rating", .. })));
+}
+
 const NOW: Timestamp = Timestamp::from_millis(1_793_491_200_000);
 
 /// The keys of a row.
@@ -361,6 +377,11 @@ proptest! {
     #[test]
     fn an_api_key_reads_back(key in any_of::api_key()) {
         prop_assert_eq!(api_key::decode(&api_key::encode(&key)).unwrap(), key);
+    }
+
+    #[test]
+    fn feedback_reads_back(given in any_of::feedback()) {
+        prop_assert_eq!(feedback::decode(&feedback::encode(&given)).unwrap(), given);
     }
 
     #[test]

@@ -25,6 +25,18 @@ pub(crate) fn touch(thread: &ThreadKey, at: Timestamp) -> Write {
     })
 }
 
+/// Writes nothing new, and only into a thread that is there and is not being deleted: for what is written beside it and is to go
+/// with it.
+pub(crate) fn stands(thread: &ThreadKey) -> Write {
+    Write::Update(Update {
+        key: Key::Thread(thread.clone()),
+        set: "SET #v = :v",
+        names: vec![attr::FORMAT],
+        values: vec![(":v", number(FORMAT))],
+        when: When::Standing,
+    })
+}
+
 /// The row of a thread that is being deleted; an open one's is made by [`touch`] and has no lane, lease or generation.
 pub(crate) fn encode(thread: &Thread) -> Row {
     let writer = Writer::new(&Key::Thread(thread.key.clone())).time(attr::CREATED_AT, thread.created_at);

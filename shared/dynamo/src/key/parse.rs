@@ -63,7 +63,7 @@ impl Key {
             ["rec", ordinal, seq] => {
                 return Some(Self::Record { thread, ordinal: ordinal.parse().ok()?, seq: seq.parse().ok()? });
             }
-            [kind @ ("run" | "secret" | "ckpt" | "frame"), id, rest @ ..] => {
+            [kind @ ("run" | "secret" | "feedback" | "ckpt" | "frame"), id, rest @ ..] => {
                 let run = RunKey { thread, id: RunId::parse(key_part::decode(id)?).ok()? };
                 return Self::parse_of_run(run, kind, rest);
             }
@@ -88,6 +88,7 @@ impl Key {
             ("run", []) => Self::Run(run),
             ("run", ["spec"]) => Self::RunSpec(run),
             ("secret", []) => Self::Secret(run),
+            ("feedback", []) => Self::Feedback(run),
             ("ckpt", [number]) => Self::Checkpoint(run, number.parse().ok()?),
             ("frame", [first]) => Self::Frames(run, first.parse().ok()?),
             _ => return None,

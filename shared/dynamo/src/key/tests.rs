@@ -43,6 +43,7 @@ fn the_keys_are_those_of_the_table_in_the_design() {
         (Key::Run(run.clone()), pk.to_owned(), format!("run#{uuid}")),
         (Key::RunSpec(run.clone()), pk.to_owned(), format!("run#{uuid}#spec")),
         (Key::Secret(run.clone()), pk.to_owned(), format!("secret#{uuid}")),
+        (Key::Feedback(run.clone()), pk.to_owned(), format!("feedback#{uuid}")),
         (Key::Checkpoint(run.clone(), 7), pk.to_owned(), format!("ckpt#{uuid}#00000007")),
         (Key::Frames(run, 7), pk.to_owned(), format!("frame#{uuid}#0000000007")),
         (

@@ -5,6 +5,7 @@ use proptest::option::of;
 use proptest::prelude::*;
 use pudu_domain::chat::Usage;
 use pudu_domain::conversation::{Conversation, Head, Status};
+use pudu_domain::feedback::{Feedback, Rating};
 use pudu_domain::run::{
     Body, Checkpoint, Compaction, End, Keep, Notice, Operation, Origin, Outcome, Phase, Run, RunSpec, Source,
     StopReason, Strategy as Many, Subagent, Told, Totals,
@@ -224,4 +225,11 @@ pub(crate) fn conversation() -> impl Strategy<Value = Conversation> {
             }
         },
     )
+}
+
+pub(crate) fn feedback() -> impl Strategy<Value = Feedback> {
+    let text = || of("\\PC{0,99}x");
+    (run_key(), any::<bool>(), text(), text(), time()).prop_map(|(run, good, comment, message, at)| {
+        Feedback { run, rating: if good { Rating::Good } else { Rating::Bad }, comment, message, at }
+    })
 }

@@ -8,9 +8,10 @@ use pudu_app::ports::{
 };
 use pudu_domain::breaker::Breaker;
 use pudu_domain::bucket::Bucket;
+use pudu_domain::feedback::Feedback;
 use pudu_domain::{
-    Due, Durable, Expect, KeyId, Lane, Lease, Memory, MemoryKey, Note, ServerTag, TaskKey, Thread, ThreadKey,
-    Timestamp, Token, UserId, Verdict,
+    Due, Durable, Expect, KeyId, Lane, Lease, Memory, MemoryKey, Note, RunKey, ServerTag, TaskKey, Thread,
+    ThreadKey, Timestamp, Token, UserId, Verdict,
 };
 
 use super::events::{Body, Marker};
@@ -60,6 +61,7 @@ pub(super) struct Rows {
     pub(super) breakers: BTreeMap<String, Breaker>,
     pub(super) memories: BTreeMap<MemoryKey, Memory>,
     pub(super) runs: Runs,
+    pub(super) feedback: BTreeMap<RunKey, Feedback>,
     pub(super) index: Index,
     pub(super) writes: Vec<Write>,
     pub(super) flaws: BTreeSet<Flaw>,
@@ -108,6 +110,7 @@ impl Rows {
             breakers: BTreeMap::new(),
             memories: BTreeMap::new(),
             runs: Runs::default(),
+            feedback: BTreeMap::new(),
             index,
             writes: Vec::new(),
             flaws: BTreeSet::new(),

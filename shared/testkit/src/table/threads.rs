@@ -71,6 +71,7 @@ impl Rows {
             self.bodies.retain(|note, _| note.task.thread != *key);
             self.delivered.retain(|note| note.task.thread != *key);
             self.notified.retain(|task, _| task.thread != *key);
+            self.feedback.retain(|run, _| run.thread != *key);
             for run in self.runs.remove(key) {
                 self.index.put(&ItemKey::Run(run), None);
             }
@@ -95,6 +96,7 @@ impl Rows {
             || self.bodies.keys().any(|note| note.task.thread == *key)
             || self.notified.keys().any(|task| task.thread == *key)
             || self.runs.has_rows(key)
+            || self.feedback.keys().any(|run| run.thread == *key)
     }
 }
 

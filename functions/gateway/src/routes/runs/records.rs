@@ -1,16 +1,19 @@
-//! `GET …/runs/{run}/messages` and `…/events`: what a run left in its thread's history.
+//! `GET …/runs/{run}/messages` and `…/events`, and `GET /api/runs/{run}/messages`: what a run left in its thread's history.
 
 use axum::Json;
-use pudu_app::ports::RecordQuery;
-use pudu_app::runs::{is_of, place};
+use axum::extract::State;
+use pudu_app::ports::{Record, RecordQuery, StoreError};
+use pudu_app::runs::{is_of, place, position};
+use pudu_domain::ThreadKey;
 use pudu_domain::run::Notice;
 use serde::Deserialize;
 use serde_json::Value;
 use utoipa::IntoParams;
 
-use crate::answer::{RunRecord, RunRecords};
+use crate::answer::{MessageRecord, RunMessages, RunRecord};
 use crate::error::{Failure, Missing, Unfit};
-use crate::input::{Agents, Params, RunOf, limit};
+use crate::input::{Agents, Params, RunAlone, RunOf, limit};
+use crate::state::Gateway;
 
 /// Most messages of one answer.
 const MESSAGES: usize = 200;
@@ -62,13 +65,14 @@ const fn usual_events() -> usize {
     operation_id = "list_run_messages",
     tag = "runs",
     params(RunOf, Messages),
-    responses((status = OK, description = "The messages", body = RunRecords), Missing, Unfit, Failure)
+    responses((status = OK, description = "The messages", body = RunMessages), Missing, Unfit, Failure)
 )]
 pub(in crate::routes) async fn messages(
+    State(gateway): State<Gateway>,
     Agents(runs): Agents,
     RunOf(key): RunOf,
     Params(which): Params<Messages>,
-) -> Result<Json<RunRecords>, Failure> {
+) -> Result<Json<RunMessages>, Failure> {
     limit::within(which.limit, MESSAGES)?;
     if which.before_seq.is_some() && which.after_seq.is_some() {
         return Err(Failure::unprocessable("give before_seq or after_seq, not both"));
@@ -86,7 +90,41 @@ pub(in crate::routes) async fn messages(
     if backwards {
         found.reverse();
     }
-    Ok(Json(RunRecords { data: found.into_iter().filter_map(RunRecord::new).collect(), has_more }))
+    let is_open = which.before_seq.is_some() || (!backwards && has_more);
+    Ok(Json(RunMessages { data: shown(&gateway, &key.thread, found, is_open).await?, has_more }))
+}
+
+/// Messages as they are shown, with the feedback that stands beside them. Whether there may be later ones is `is_open`.
+pub(in crate::routes) async fn shown(
+    gateway: &Gateway,
+    thread: &ThreadKey,
+    messages: Vec<Record>,
+    is_open: bool,
+) -> Result<Vec<MessageRecord>, StoreError> {
+    let mut given = gateway.feedback.beside(thread, &messages, is_open).await?;
+    let shown = messages.into_iter().filter_map(|message| {
+        let feedback = given.remove(&position(&message));
+        Some(MessageRecord::new(RunRecord::new(message)?, feedback))
+    });
+    Ok(shown.collect())
+}
+
+/// The same of a run by its id alone, in whichever thread of the caller's it is.
+#[utoipa::path(
+    get,
+    path = "/api/runs/{run}/messages",
+    operation_id = "list_messages_of_run",
+    tag = "runs",
+    params(RunAlone, Messages),
+    responses((status = OK, description = "The messages", body = RunMessages), Missing, Unfit, Failure)
+)]
+pub(in crate::routes) async fn messages_of(
+    gateway: State<Gateway>,
+    agents: Agents,
+    RunAlone(key): RunAlone,
+    which: Params<Messages>,
+) -> Result<Json<RunMessages>, Failure> {
+    messages(gateway, agents, RunOf(key), which).await
 }
 
 /// Everything that a run left in the history, in order.

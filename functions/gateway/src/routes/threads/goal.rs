@@ -82,7 +82,7 @@ pub(in crate::routes) async fn put(
     })?;
     let thread = ThreadKey { user: who.user, thread };
     let writes = vec![Write::Goal(Some(goal.written()))];
-    let view = runs.update(&Update { thread, writes, base: None }).await?;
+    let view = runs.update(Update { thread, writes, base: None }).await?;
     Ok(Json(ThreadGoal { goal: view.state.goal }))
 }
 
@@ -104,7 +104,7 @@ pub(in crate::routes) async fn delete(
 ) -> Result<Json<ThreadGoal>, Failure> {
     let thread = ThreadKey { user: who.user, thread };
     if goal(&runs, &thread).await?.is_some() {
-        runs.update(&Update { thread, writes: vec![Write::ForgetGoal], base: None }).await?;
+        runs.update(Update { thread, writes: vec![Write::ForgetGoal], base: None }).await?;
     }
     Ok(Json(ThreadGoal { goal: None }))
 }

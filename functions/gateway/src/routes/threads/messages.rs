@@ -1,16 +1,19 @@
 //! `GET /api/threads/{thread}/messages`, `…/messages/page` and `…/token-usage`: what a thread's runs left, and took.
 
 use axum::Json;
+use axum::extract::State;
 use pudu_app::ports::RecordQuery;
 use pudu_app::runs::{is_of, place};
 use pudu_domain::ThreadKey;
 use serde::Deserialize;
 use utoipa::IntoParams;
 
-use crate::answer::{MessagePage, RunRecord, TokenUsage};
+use crate::answer::{MessagePage, MessageRecord, TokenUsage};
 use crate::error::{Failure, Missing, Unfit};
 use crate::guard::Who;
 use crate::input::{Agents, Params, Thread, limit};
+use crate::routes::runs::records::shown;
+use crate::state::Gateway;
 
 /// Most messages of one answer.
 const MOST: usize = 200;
@@ -40,15 +43,16 @@ const fn usual() -> usize {
     operation_id = "list_messages",
     tag = "threads",
     params(Thread, Which),
-    responses((status = OK, description = "The messages", body = [RunRecord]), Missing, Unfit, Failure)
+    responses((status = OK, description = "The messages", body = [MessageRecord]), Missing, Unfit, Failure)
 )]
 pub(in crate::routes) async fn list(
+    gateway: State<Gateway>,
     who: Who,
     agents: Agents,
     thread: Thread,
     which: Params<Which>,
-) -> Result<Json<Vec<RunRecord>>, Failure> {
-    let Json(page) = page(who, agents, thread, which).await?;
+) -> Result<Json<Vec<MessageRecord>>, Failure> {
+    let Json(page) = page(gateway, who, agents, thread, which).await?;
     Ok(Json(page.data))
 }
 
@@ -62,6 +66,7 @@ pub(in crate::routes) async fn list(
     responses((status = OK, description = "The page", body = MessagePage), Missing, Unfit, Failure)
 )]
 pub(in crate::routes) async fn page(
+    State(gateway): State<Gateway>,
     Who(who): Who,
     Agents(runs): Agents,
     Thread(thread): Thread,
@@ -78,8 +83,8 @@ pub(in crate::routes) async fn page(
     };
     let (mut found, has_more) = runs.records(&key, &query, |record| is_of(record, MESSAGES)).await?;
     found.reverse();
-    let data: Vec<RunRecord> = found.into_iter().filter_map(RunRecord::new).collect();
-    let next_before_seq = data.first().map(RunRecord::seq).filter(|_| has_more);
+    let data = shown(&gateway, &key, found, which.before_seq.is_some()).await?;
+    let next_before_seq = data.first().map(MessageRecord::seq).filter(|_| has_more);
     Ok(Json(MessagePage { data, has_more, next_before_seq }))
 }
 

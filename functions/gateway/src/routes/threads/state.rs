@@ -171,7 +171,7 @@ pub(in crate::routes) async fn update(
     let base = base(update.checkpoint_id.as_deref(), update.checkpoint.as_ref())?;
     let writes = values::writes(update.values.unwrap_or_default())?;
     let thread = ThreadKey { user: who.user, thread };
-    let view = runs.update(&Update { thread, writes, base }).await?;
+    let view = runs.update(Update { thread, writes, base }).await?;
     Ok(Json(ThreadState::new(view, true)))
 }
 

@@ -105,7 +105,7 @@ async fn older_messages_give_way_and_nobody_speaks() {
     let runs = stage.wiring(&Gate::open()).runs();
     let history = runs.history(&thread("t"), None, 2).await.unwrap().unwrap();
     assert_eq!(json!(history[0].0.source), "update");
-    assert_eq!(history[0].0.parent, before.checkpoint.map(|checkpoint| checkpoint.head));
+    assert_eq!(history[0].0.parent, Some(before.checkpoint.head));
     let conversation = stage.store().conversation(&thread("t")).await.unwrap().unwrap();
     assert_eq!((conversation.active, conversation.title.as_deref()), (None, Some("Name")));
     let next = stage.admit("r9", "question 9", &json!({})).await;

@@ -55,7 +55,7 @@ async fn talking(
     let new = NewThread { thread: thread("t"), metadata: Map::new(), assistant: None, scope: Scope::All };
     runs.open(new).await.unwrap();
     let goal = Goal::new("count to ten", "now".into()).unwrap().written();
-    runs.update(&Update { thread: thread("t"), writes: vec![Write::Goal(Some(goal))], base: None })
+    runs.update(Update { thread: thread("t"), writes: vec![Write::Goal(Some(goal))], base: None })
         .await
         .unwrap();
     stage

@@ -4,6 +4,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use pudu_app::ports::{Clock, ModelCall};
+use pudu_app::runs::follow::Follower;
+use pudu_app::runs::modes::Modes;
 use pudu_app::worker::Ran;
 use pudu_domain::Policy;
 use pudu_domain::chat::{Message, Speaker, ToolStatus};
@@ -147,15 +149,26 @@ async fn a_run_whose_spec_is_lost_ends_and_gives_its_thread_back() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_each_step_wrote_is_told_to_whoever_asks() {
+async fn what_each_step_wrote_is_told_to_whoever_joins() {
     let stage = Stage::new(tools_then_answer).await;
-    let key = stage.admit("r1", "hello", &json!({"stream_mode": ["updates"]})).await;
-    stage.rest(&key).await;
-    let frames = stage.frames(&key).await;
-    let updates = frames.iter().filter(|(event, _)| event == "updates");
-    let nodes: Vec<&str> =
-        updates.map(|(_, data)| data.as_object().unwrap().keys().next().unwrap().as_str()).collect();
-    assert_eq!(nodes, ["model", "tools", "tools", "tools", "model"]);
+    let key = stage.admit("r1", "hello", &json!({})).await;
+    let run = stage.rest(&key).await;
+    let modes = Modes::named(["updates"]).unwrap();
+    let mut follower = Follower::new(stage.wiring(&Gate::open()).runs(), &run, modes, None);
+    let mut steps = Vec::new();
+    loop {
+        let look = follower.look().await.unwrap();
+        let frame = look.frame.filter(|frame| frame.event == "updates");
+        steps.extend(frame.and_then(|frame| frame.data.as_object().cloned()).into_iter().flatten());
+        if look.over.is_some() {
+            break;
+        }
+    }
+    let nodes: Vec<&str> = steps.iter().map(|(node, _)| node.as_str()).collect();
+    assert_eq!(nodes, ["model", "tools", "model"]);
+    let said = |step: usize| steps[step].1["messages"].as_array().unwrap().len();
+    assert_eq!((said(0), said(1), said(2)), (1, 3, 1), "a round of tools is one step: {steps:?}");
+    assert!(steps[1].1["background_tasks"].is_array(), "with all that it wrote");
 }
 
 #[tokio::test(start_paused = true)]
