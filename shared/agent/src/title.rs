@@ -5,7 +5,7 @@ use async_trait::async_trait;
 use pudu_domain::chat::{Message, Speaker};
 use pudu_domain::run::Origin;
 use pudu_domain::state::{State, Write};
-use pudu_domain::text::first_chars;
+use pudu_domain::text::{beginning, first_chars};
 
 use crate::durable_context::escaped;
 use crate::middleware::{Aside, Middleware};
@@ -41,7 +41,7 @@ impl Middleware for Title {
             None
         };
         let title = asked.and_then(|text| cleaned(&text, settings.max_chars));
-        turn.write(Write::Title(title.unwrap_or_else(|| beginning(&said, settings.max_chars))));
+        turn.write(Write::Title(title.unwrap_or_else(|| begun(&said, settings.max_chars))));
     }
 }
 
@@ -71,14 +71,9 @@ fn cleaned(text: &str, most: usize) -> Option<String> {
 }
 
 /// How the conversation began, cut.
-fn beginning(said: &str, most: usize) -> String {
-    let line = said.split_whitespace().collect::<Vec<_>>().join(" ");
-    let cut = first_chars(&line, most.min(BEGINNING));
-    match (cut.is_empty(), cut.len() < line.len()) {
-        (true, _) => NAMELESS.to_owned(),
-        (false, true) => format!("{}...", cut.trim_end()),
-        (false, false) => cut.to_owned(),
-    }
+fn begun(said: &str, most: usize) -> String {
+    let title = beginning(said, most.min(BEGINNING));
+    if title.is_empty() { NAMELESS.to_owned() } else { title }
 }
 
 #[cfg(test)]

@@ -30,3 +30,24 @@ impl Snippet {
 pub fn first_chars(text: &str, max: usize) -> &str {
     text.char_indices().nth(max).and_then(|(at, _)| text.get(..at)).unwrap_or(text)
 }
+
+/// How a text begins, for a title: on one line, at most `max` characters, and three dots where there is more. Empty if it says nothing.
+pub fn beginning(text: &str, max: usize) -> String {
+    let words = text.split(|c: char| c.is_whitespace() || c.is_control()).filter(|word| !word.is_empty());
+    let line = words.collect::<Vec<_>>().join(" ");
+    let cut = first_chars(&line, max);
+    if cut.len() < line.len() { format!("{}...", cut.trim_end()) } else { line }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_beginning_is_one_line_and_says_where_it_was_cut() {
+        assert_eq!(beginning(" how\nmany\r\n\tdeer\u{0}? ", 50), "how many deer ?");
+        assert_eq!(beginning(&format!("{} yz", "x".repeat(49)), 50), format!("{}...", "x".repeat(49)));
+        assert_eq!((beginning("äöü", 3), beginning("äöüß", 3)), ("äöü".to_owned(), "äöü...".to_owned()));
+        assert_eq!(beginning(" \n ", 50), "");
+    }
+}

@@ -45,6 +45,15 @@ async fn vector_14_an_interrupted_run_gives_its_thread_to_the_second() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_title_of_an_interrupted_run_is_one_line() {
+    let talk = Talk::new();
+    let first = talk.begin(said("how\nmany\r\ndeer?")).await;
+    talk.take(&first).await;
+    talk.begin(with("interrupt")).await;
+    assert_eq!(talk.get("/api/threads/t").await["values"]["title"], "how many deer?");
+}
+
+#[tokio::test(start_paused = true)]
 async fn vector_15_a_rolled_back_run_leaves_nothing() {
     let talk = Talk::new();
     let first = talk.begin(said("hi")).await;

@@ -2,7 +2,7 @@
 
 use pudu_domain::chat::Message;
 use pudu_domain::run::{Command, Ending, Outcome, Phase, Rejected, decide};
-use pudu_domain::text::first_chars;
+use pudu_domain::text::beginning;
 use pudu_domain::{Run, RunKey, RunSpec};
 
 use super::{DECISIONS, Runs, restless};
@@ -57,7 +57,7 @@ impl Runs {
                 Err(Rejected::Stale | Rejected::NotHeld) => continue,
             };
             if self.store.commit(&change).await? == Applied::Done {
-                tracing::info!(run = %key.id, thread = %key.thread.thread, "a run was cancelled");
+                tracing::info!(run.id = %key.id, thread = %key.thread.thread, "a run was cancelled");
                 self.wake(&change).await;
                 self.cancel_children(&run).await;
                 return Ok(Some(change.run.run));
@@ -69,7 +69,7 @@ impl Runs {
     /// What the conversation is called after that run. What cannot be read keeps nobody from ending a run.
     pub(super) async fn called(&self, key: &RunKey) -> Option<String> {
         let spec = self.store.spec(key).await.inspect_err(
-            |error| tracing::warn!(run = %key.id, error = %Chain(error), "a conversation is left without a title"),
+            |error| tracing::warn!(run.id = %key.id, error = %Chain(error), "a conversation is left without a title"),
         );
         spec.ok().flatten().as_ref().and_then(title)
     }
@@ -80,7 +80,7 @@ impl Runs {
         for child in open {
             let key = run.key.beside(child.clone());
             if let Err(error) = Box::pin(self.cancel(&key, Action::Interrupt)).await {
-                tracing::warn!(run = %child, error = %Chain(&error), "a child was not cancelled; its time limit ends it");
+                tracing::warn!(run.id = %child, error = %Chain(&error), "a child was not cancelled; its time limit ends it");
             }
         }
     }
@@ -89,6 +89,6 @@ impl Runs {
 /// What a conversation is called after what its user said first.
 fn title(spec: &RunSpec) -> Option<String> {
     let text = spec.input.iter().find(|message| Message::is_users(message))?.content.text();
-    let text = first_chars(text.trim(), TITLE_CHARS).trim();
-    (!text.is_empty()).then(|| text.to_owned())
+    let title = beginning(&text, TITLE_CHARS);
+    (!title.is_empty()).then_some(title)
 }
