@@ -26,6 +26,8 @@ const MODELS_WITH_VARIABLES: &[&str] = &[
     "api_base",
     "endpoint_url",
     "default_headers",
+    "headers",
+    "extra_headers",
     "extra_body",
     "model_kwargs",
 ];

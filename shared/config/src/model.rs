@@ -14,7 +14,7 @@ use serde_json::{Map, Value};
 use crate::setting::{Setting, collect_references};
 
 pub use provider::Provider;
-pub(crate) use read::read_models;
+pub(crate) use read::{HEADERS, read_models};
 pub use request::ResolvedModel;
 
 /// The key of the list in a config.

@@ -16,7 +16,7 @@ pub use key::is_sensitive_key;
 
 use crate::document::{INTERCEPTORS, SERVERS};
 use crate::mask::MASK;
-use crate::model::MODELS;
+use crate::model::{HEADERS, MODELS};
 use crate::path::{Path, Step};
 use crate::problem::{Kind, Problem};
 use crate::server::{DECLARED, credentials, oauth};
@@ -144,11 +144,22 @@ impl<E> Walk<'_, E> {
         let Value::Array(entries) = value else { return self.by_key(value) };
         self.elements(entries, |walk, entry| {
             walk.children(entry, |walk, key, value| match key {
-                "default_headers" => walk.everything(value),
                 "base_url" | "api_base" | "endpoint_url" | "azure_endpoint" => walk.url(value),
-                _ => walk.extra(key, value),
+                _ => walk.of_model(key, value),
             })
         })
+    }
+
+    /// A field of a model's entry, at any depth: what is passed on to a provider may have headers for others in it.
+    fn of_model(&mut self, key: &str, value: &mut Value) -> Result<(), E> {
+        if HEADERS.contains(&key) || is_sensitive_key(key) {
+            return self.everything(value);
+        }
+        match value {
+            Value::Object(_) => self.children(value, Self::of_model),
+            Value::Array(items) => self.elements(items, |walk, item| walk.of_model("", item)),
+            _ => self.by_key(value),
+        }
     }
 
     fn unless_declared(&mut self, declared: &[&str], key: &str, value: &mut Value) -> Result<(), E> {

@@ -97,3 +97,24 @@ fn the_response_has_defaults_and_no_secret() {
         }}})
     );
 }
+
+/// What is passed on to a provider may hold credentials for others: headers of tools that it calls, keys of a gateway before it.
+#[test]
+fn headers_of_a_model_are_hidden_wherever_they_stand() {
+    let model = json!({
+        "name": "m", "use": "langchain_openai:ChatOpenAI", "model": "m", "api_key": "s1",
+        "default_headers": {"X-A": "s2"}, "headers": {"X-B": "s3", "X-C": "$TOK"}, "extra_headers": {"X-D": "s4"},
+        "extra_body": {"top_k": 5, "tools": [{"type": "mcp", "server_url": "https://u:s5@h/mcp", "headers": {"X-E": "s6"}}]},
+        "model_kwargs": {"extra_headers": {"X-F": "s7"}, "auth": {"token": "s8", "kind": "plain"}},
+        "when_thinking_enabled": {"extra_body": {"headers": {"X-G": "s9"}}},
+    });
+    let document = Document::parse(json!({"models": [model]})).unwrap();
+    let shown = document.masked()["models"][0].clone();
+    let text = shown.to_string();
+    for secret in 1..=9 {
+        assert!(!text.contains(&format!("s{secret}")), "s{secret} is in {text}");
+    }
+    assert_eq!((&shown["headers"]["X-C"], &shown["extra_body"]["top_k"]), (&json!("$TOK"), &json!(5)));
+    assert_eq!(shown["model_kwargs"]["auth"]["kind"], "plain");
+    assert!(!format!("{:?}", document.models()).contains("s3"));
+}

@@ -16,6 +16,8 @@ use crate::setting::Setting;
 const BETA: &str = "anthropic-beta";
 /// Most characters of a model's name.
 const MAX_NAME: usize = 128;
+/// The fields of headers, by the names that the reference's client classes have for them.
+pub(crate) const HEADERS: [&str; 3] = ["default_headers", "headers", "extra_headers"];
 /// The fields that this house reads itself; every other one goes to the provider.
 const DECLARED: &[&str] = &[
     "name",
@@ -40,6 +42,8 @@ const DECLARED: &[&str] = &[
     "stream_chunk_timeout",
     "pricing",
     "default_headers",
+    "headers",
+    "extra_headers",
     "max_concurrent_calls",
     "enable_prompt_caching",
     "stream_usage",
@@ -236,18 +240,23 @@ fn object(entry: &mut Reader<'_>, key: &str) -> Option<Map<String, Value>> {
     entry.object(key).map(|inner| inner.map.clone())
 }
 
+/// More headers of each request, under any of their names; of one header in several of them the first counts.
 fn headers(entry: &mut Reader<'_>, provider: Provider) -> Vec<(String, Setting)> {
-    let mut headers = if entry.map.get("default_headers").is_some_and(Value::is_null) {
-        Vec::new()
-    } else {
-        entry.settings("default_headers")
-    };
-    for (name, value) in &headers {
-        if !legal_name(name) {
-            entry.rule("default_headers", "has a name that is no legal header name");
+    let mut headers: Vec<(String, Setting)> = Vec::new();
+    for key in HEADERS {
+        if entry.map.get(key).is_none_or(Value::is_null) {
+            continue;
         }
-        if value.expose_literal().is_some_and(|value| illegal_value(value).is_some()) {
-            entry.rule("default_headers", "has a value that cannot be sent as a header");
+        for (name, value) in entry.settings(key) {
+            if !legal_name(&name) {
+                entry.rule(key, "has a name that is no legal header name");
+            }
+            if value.expose_literal().is_some_and(|value| illegal_value(value).is_some()) {
+                entry.rule(key, "has a value that cannot be sent as a header");
+            }
+            if !headers.iter().any(|(other, _)| other.eq_ignore_ascii_case(&name)) {
+                headers.push((name, value));
+            }
         }
     }
     let betas = entry.map.get("betas").and_then(Value::as_array).filter(|_| provider == Provider::Anthropic);

@@ -368,3 +368,14 @@ fn variables_are_named_before_they_are_resolved() {
     assert!(one(json!({"api_key": "$UNSET"})).resolve(&Vars).is_err());
     assert_eq!(one(json!({})).request_extras(true, &Vars).unwrap(), Map::new());
 }
+
+#[test]
+fn headers_have_three_names_and_are_no_part_of_a_request() {
+    let model =
+        one(json!({"headers": {"X-A": "$HEADER", "x-b": "2"}, "extra_headers": {"x-a": "3", "x-c": "4"}}));
+    let resolved = model.resolve(&Vars).unwrap();
+    let told: Vec<_> =
+        resolved.headers.iter().map(|(name, value)| (name.as_str(), value.expose_secret())).collect();
+    assert_eq!(told, [("X-A", "value of HEADER"), ("x-b", "2"), ("x-c", "4")]);
+    assert_eq!(model.request_extras(false, &Vars).unwrap(), Map::new());
+}
