@@ -72,7 +72,7 @@ impl<'a> Turn<'a> {
         match self.state.apply(write.clone()) {
             Ok(()) => self.writes.push(write),
             Err(error) => {
-                tracing::error!(run = %self.run.key.id, %error, "a write to the state was left out");
+                tracing::error!(run.id = %self.run.key.id, %error, "a write to the state was left out");
             }
         }
     }

@@ -184,7 +184,7 @@ impl Runs {
     /// What follows from an admission that stands.
     async fn begun(&self, change: Change, spec: RunSpec, standing: &Standing) -> Admitted {
         let run = change.run.run.clone();
-        tracing::info!(run = %run.key.id, thread = %run.key.thread.thread, status = run.phase.status(), "a run was admitted");
+        tracing::info!(run.id = %run.key.id, thread = %run.key.thread.thread, status = run.phase.status(), "a run was admitted");
         self.wake(&change).await;
         if !change.others.is_empty()
             && let Some(replaced) = &standing.active

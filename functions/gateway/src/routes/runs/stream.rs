@@ -309,9 +309,9 @@ impl Feed {
         match self.feed(greeting).await {
             Ok(()) => self.whole.mark(),
             Err(Broken::Left) if leaves => {
-                tracing::info!(run = %self.key.id, "whoever began a run is gone, and it ends");
+                tracing::info!(run.id = %self.key.id, "whoever began a run is gone, and it ends");
                 if let Err(error) = self.runs.cancel(&self.key, Action::Interrupt).await {
-                    tracing::warn!(run = %self.key.id, error = %Chain(&error), "a run whose caller is gone goes on");
+                    tracing::warn!(run.id = %self.key.id, error = %Chain(&error), "a run whose caller is gone goes on");
                 }
             }
             Err(Broken::Left | Broken::Off) => {}
@@ -342,7 +342,7 @@ impl Feed {
                     }
                 }
                 Err(error) => {
-                    tracing::warn!(run = %self.key.id, error = %Chain(&error), "a stream could not look at its run");
+                    tracing::warn!(run.id = %self.key.id, error = %Chain(&error), "a stream could not look at its run");
                     (pause, fruitless) = (LONGEST, fruitless + 1);
                     if fruitless == FRUITLESS {
                         return Err(Broken::Off);

@@ -164,7 +164,7 @@ impl Drop for Caller {
         let (runs, key) = (self.runs.clone(), self.key.clone());
         self.gateway.calls.spawn(async move {
             if let Err(error) = runs.cancel(&key, Action::Interrupt).await {
-                tracing::warn!(run = %key.id, error = %Chain(&error), "a run whose caller is gone goes on");
+                tracing::warn!(run.id = %key.id, error = %Chain(&error), "a run whose caller is gone goes on");
             }
         });
     }
