@@ -90,8 +90,7 @@ mod tests {
     fn every_call_of_a_run_and_every_run_of_its_kind_has_the_same_bytes() {
         let first = system(&World::new(&everything()), &State::default());
         let mut later = said([human("h", "hello"), ai("a", "x", [])]);
-        later.todos =
-            Some(vec![Todo { content: "a".into(), status: TodoStatus::Pending, active_form: None }]);
+        later.todos = Some(vec![Todo::new("a", TodoStatus::Pending)]);
         later.summary_text = Some("before".into());
         let mut other = World::new(&everything());
         other.run.key.id = pudu_domain::RunId::parse("other").unwrap();

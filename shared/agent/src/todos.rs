@@ -4,6 +4,7 @@
 //! What the model last saw of the list stands in the messages: its own call, or a reminder. So a list that was changed by another
 //! route is noticed by comparing, and whatever removes messages removes that knowledge with them.
 
+mod ids;
 mod items;
 #[cfg(test)]
 mod tests;
@@ -67,7 +68,7 @@ impl Middleware for Todos {
         }
         let text = match shown(state) {
             None => texts::lost(todos),
-            Some(Shown::Written(items)) if items == todos => return,
+            Some(Shown::Written(items)) if is_same(&items, todos) => return,
             Some(Shown::Told(message)) if texts::tells(&message.content.text(), todos) => return,
             Some(_) => texts::changed(todos),
         };
@@ -110,6 +111,11 @@ impl Todos {
         let run = Some(turn.run.key.id.clone());
         if kept.run == run { kept } else { Counters { run, ..Counters::default() } }
     }
+}
+
+/// Whether a list that the model wrote is the one that there is.
+fn is_same(written: &[Todo], todos: &[Todo]) -> bool {
+    written.len() == todos.len() && written.iter().zip(todos).all(|(written, todo)| written.says_as(todo))
 }
 
 fn unfinished(state: &State) -> Vec<&Todo> {

@@ -14,6 +14,9 @@ use crate::text::first_chars;
 
 #[cfg(test)]
 mod tests;
+mod todo;
+
+pub use todo::{Oversize, TODO_CHARS, TODOS, Todo, TodoStatus, fits};
 
 /// Most delegations that are kept; the newest.
 pub const DELEGATIONS: usize = 50;
@@ -23,31 +26,6 @@ pub const BACKGROUND_TASKS: usize = 100;
 pub const SKILLS: usize = 8;
 /// Characters of a skill's description that are kept.
 pub const SKILL_DESCRIPTION_CHARS: usize = 500;
-
-/// Where an item of a plan stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum TodoStatus {
-    /// Not begun.
-    Pending,
-    /// Being worked on.
-    InProgress,
-    /// Done.
-    Completed,
-}
-
-/// One item of a plan (agent reference 4; `activeForm` by the seed).
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Todo {
-    /// What is to be done.
-    pub content: String,
-    /// Where it stands.
-    pub status: TodoStatus,
-    /// How it is called while it is being done.
-    #[serde(rename = "activeForm", default, skip_serializing_if = "Option::is_none")]
-    pub active_form: Option<String>,
-}
 
 /// Where a delegation stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

@@ -54,6 +54,7 @@ impl From<UpdateError> for Failure {
             UpdateError::Checkpoint(error) => error.into(),
             UpdateError::Busy | UpdateError::NotAsked => Self::new(StatusCode::CONFLICT, error.to_string()),
             UpdateError::NoThread => Self::no_such_thread(),
+            UpdateError::TooLarge => Self::unprocessable(error.to_string()),
             UpdateError::Write(error) => Self::unprocessable(error.to_string()),
         }
     }

@@ -1,23 +1,15 @@
 //! The list as a model writes it, and everything that is wrong with it.
 
-use pudu_domain::state::{Todo, TodoStatus};
+use pudu_domain::state::{Oversize, TODO_CHARS, TODOS, Todo, TodoStatus, fits};
 use serde_json::{Map, Value};
-
-/// Most items.
-pub(super) const ITEMS: usize = 100;
-/// Most characters of an item's texts.
-pub(super) const CHARS: usize = 1000;
 
 /// Reads `todos`. Errors: everything that is wrong with it, each with its place. Fields that no item has are left out.
 pub(super) fn read(args: &Map<String, Value>) -> Result<Vec<Todo>, Vec<String>> {
     let Some(items) = args.get("todos").and_then(Value::as_array) else {
         return Err(vec!["todos: must be a list of items".to_owned()]);
     };
-    if items.len() > ITEMS {
-        return Err(vec![format!(
-            "todos: has {} items, more than {ITEMS}; sum some of them up",
-            items.len()
-        )]);
+    if items.len() > TODOS {
+        return Err(vec![format!("todos: {}", Oversize::Items(items.len()))]);
     }
     let (mut todos, mut problems) = (Vec::new(), Vec::new());
     for (index, item) in items.iter().enumerate() {
@@ -26,6 +18,7 @@ pub(super) fn read(args: &Map<String, Value>) -> Result<Vec<Todo>, Vec<String>> 
             Err(problem) => problems.push(format!("todos[{index}]{problem}")),
         }
     }
+    problems.extend(fits(&todos).err().map(|large| format!("todos: {large}")));
     if problems.is_empty() { Ok(todos) } else { Err(problems) }
 }
 
@@ -44,7 +37,7 @@ impl Item<'_> {
             Some("completed") => TodoStatus::Completed,
             _ => return Err(".status: must be pending, in_progress or completed".to_owned()),
         };
-        Ok(Todo { content, status, active_form })
+        Ok(Todo { active_form, ..Todo::new(content, status) })
     }
 
     fn text(&self, field: &str) -> Result<Option<String>, String> {
@@ -53,8 +46,8 @@ impl Item<'_> {
             Some(Value::String(text)) if text.trim().is_empty() => {
                 Err(format!(".{field}: must not be blank"))
             }
-            Some(Value::String(text)) if text.chars().count() > CHARS => {
-                Err(format!(".{field}: must have at most {CHARS} characters"))
+            Some(Value::String(text)) if text.chars().count() > TODO_CHARS => {
+                Err(format!(".{field}: must have at most {TODO_CHARS} characters"))
             }
             Some(Value::String(text)) => Ok(Some(text.clone())),
             Some(_) => Err(format!(".{field}: must be a string")),

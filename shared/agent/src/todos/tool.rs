@@ -7,7 +7,7 @@ use pudu_domain::run::Notice;
 use pudu_domain::state::{State, Todo, TodoStatus, Write};
 use serde_json::{Value, json};
 
-use super::{WRITE_TODOS, items};
+use super::{WRITE_TODOS, ids, items};
 use crate::options::Options;
 use crate::tool::{Bench, Brought, Tool};
 
@@ -64,6 +64,8 @@ impl Tool for WriteTodos {
         match items::read(&call.args) {
             Ok(todos) => {
                 let text = format!("Updated todo list to {}", json!(todos));
+                let before = bench.state.todos.as_deref().unwrap_or_default();
+                let todos = ids::kept(before, todos, &call.id);
                 Brought {
                     notices: vec![progress(&todos)],
                     writes: vec![Write::Todos(Some(todos))],

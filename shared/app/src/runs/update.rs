@@ -9,6 +9,9 @@ use pudu_domain::{Conversation, RunKey, ThreadKey};
 use super::{CheckpointError, DECISIONS, NOT_ASKED, Runs, View, restless, said};
 use crate::ports::{ConversationKept, StoreError};
 
+/// Largest state that an edit may make, in bytes of JSON: what a function can answer with, and some room for what runs add.
+const STATE_BYTES: usize = 4 * 1024 * 1024;
+
 /// An edit.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Update {
@@ -32,6 +35,11 @@ pub enum UpdateError {
     /// There is no such thread, or it is being deleted.
     #[error("there is no such thread")]
     NoThread,
+    /// The state would be larger than it can be shown.
+    #[error(
+        "the state of a thread is at most {STATE_BYTES} bytes of JSON when it is edited; remove messages, or write less"
+    )]
+    TooLarge,
     /// A channel does not take what is written.
     #[error(transparent)]
     Write(#[from] WriteError),
@@ -68,6 +76,10 @@ impl Runs {
                 return Err(UpdateError::NotAsked);
             }
             state.apply_all(update.writes.clone())?;
+            // Our own types serialise.
+            if serde_json::to_vec(&state).map_or(0, |json| json.len()) > STATE_BYTES {
+                return Err(UpdateError::TooLarge);
+            }
             let mut after = view.conversation.clone();
             if state.title.is_some() {
                 after.title.clone_from(&state.title);

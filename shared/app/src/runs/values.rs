@@ -2,7 +2,7 @@
 
 use pudu_domain::chat::Content;
 use pudu_domain::goal::Goal;
-use pudu_domain::state::{State, Write};
+use pudu_domain::state::{Oversize, State, Write, fits};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
@@ -26,6 +26,9 @@ pub enum Unwritable {
     /// It is longer than a row takes.
     #[error("the channel '{0}' takes at most {TITLE_BYTES} bytes")]
     Long(String),
+    /// It is a plan that is too large.
+    #[error("the channel 'todos' {0}")]
+    Plan(#[from] Oversize),
     /// A message cannot be read.
     #[error(transparent)]
     Message(#[from] said::Unreadable),
@@ -70,7 +73,11 @@ pub fn writes(values: Map<String, Value>) -> Result<Vec<Write>, Unwritable> {
                 title => Write::Title(title),
             },
             "artifacts" => Write::Artifacts(shaped(&name, value)?),
-            "todos" => Write::Todos(shaped(&name, value)?),
+            "todos" => {
+                let todos: Option<Vec<_>> = shaped(&name, value)?;
+                fits(todos.as_deref().unwrap_or_default())?;
+                Write::Todos(todos)
+            }
             "goal" if !value.is_null() && Goal::read(&value).is_none() => {
                 return Err(Unwritable::Shape(name));
             }
@@ -134,6 +141,8 @@ mod tests {
         for goal in [json!("x"), json!({"objective": ""}), json!({"objective": "x".repeat(4001)})] {
             assert_eq!(written(&json!({ "goal": goal })), Err(Unwritable::Shape("goal".into())));
         }
+        let plan = vec![json!({"content": "ü".repeat(1000), "status": "pending"}); 100];
+        assert!(matches!(written(&json!({ "todos": plan })), Err(Unwritable::Plan(Oversize::Bytes(_)))));
         let long = json!({"title": "x".repeat(TITLE_BYTES + 1)});
         assert_eq!(written(&long), Err(Unwritable::Long("title".into())));
     }

@@ -134,7 +134,7 @@ fn promoted_tools_are_of_one_catalogue() {
 
 #[test]
 fn nothing_changes_a_plan_but_a_plan() {
-    let todo = Todo { content: "a".into(), status: TodoStatus::Pending, active_form: None };
+    let todo = Todo::new("a", TodoStatus::Pending);
     let mut state = state([Write::Todos(Some(vec![todo.clone()])), Write::Todos(None)]);
     assert_eq!(state.todos, Some(vec![todo]));
     state.apply(Write::Todos(Some(vec![]))).unwrap();
