@@ -1,4 +1,5 @@
 mod frozen;
+mod frozen_runs;
 mod runs;
 
 use proptest::prelude::*;
