@@ -5,7 +5,7 @@ mod guard;
 
 use std::sync::Arc;
 
-use pudu_config::{Model, Provider, ResolveError};
+use pudu_config::{EntryError, Model, Provider, ResolveError};
 use secrecy::ExposeSecret;
 
 use crate::ports::{Dialect, ModelEntry, ModelError, ModelFault, Vault};
@@ -90,7 +90,7 @@ impl Roster {
     }
 
     /// The model of that name, or the default one: a model that was taken away must not strand a thread that was made with it.
-    /// Fails if a variable of its entry has no value.
+    /// Fails if a variable of its entry has no value, or if it does not say where it is and has to.
     pub fn choose(&self, name: Option<&str>, thinking: bool) -> Result<Chosen, ModelError> {
         let model = name.and_then(|name| {
             let found = self.find(name);
@@ -101,7 +101,7 @@ impl Roster {
         });
         let model = model.unwrap_or(&self.first);
         let thinks = thinking && model.supports_thinking;
-        let entry = self.entry(model, thinks).map_err(|error| unresolved(model, &error))?;
+        let entry = self.entry(model, thinks).map_err(|error| uncallable(model, &error))?;
         Ok(Chosen {
             entry,
             context_window: model.context_window,
@@ -124,7 +124,7 @@ impl Roster {
         self.models().map(shown).collect()
     }
 
-    fn entry(&self, model: &Model, thinks: bool) -> Result<ModelEntry, ResolveError> {
+    fn entry(&self, model: &Model, thinks: bool) -> Result<ModelEntry, EntryError> {
         let resolved = model.resolve(self.secrets.as_ref())?;
         Ok(ModelEntry {
             base_url: resolved.base_url.map(|url| url.expose_secret().to_owned()),
@@ -159,10 +159,13 @@ const fn dialect(provider: Provider) -> Dialect {
     }
 }
 
-fn unresolved(model: &Model, error: &ResolveError) -> ModelError {
+fn uncallable(model: &Model, error: &EntryError) -> ModelError {
     // What could not be read may be there in a moment; what is not set is not.
-    let fault =
-        if matches!(error, ResolveError::Unread { .. }) { ModelFault::Transient } else { ModelFault::Auth };
+    let fault = match error {
+        EntryError::Unresolved(ResolveError::Unread { .. }) => ModelFault::Transient,
+        EntryError::Unresolved(_) => ModelFault::Auth,
+        EntryError::NoAddress { .. } => ModelFault::Other,
+    };
     ModelError { model: model.name.clone(), fault, message: error.to_string(), retry_after: None }
 }
 

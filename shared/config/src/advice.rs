@@ -25,6 +25,7 @@ const MODELS_WITH_VARIABLES: &[&str] = &[
     "base_url",
     "api_base",
     "endpoint_url",
+    "azure_endpoint",
     "default_headers",
     "headers",
     "extra_headers",

@@ -48,8 +48,8 @@ pub use launch::{Approved, LaunchPolicy, NotAName, Place, Refusal, Why};
 pub use mask::MASK;
 pub use merge::merge;
 pub use model::{
-    CHUNK_TIMEOUT, MAX_RETRIES, MOST_AT_ONCE, MOST_RETRIES, Model, Pricing, Provider, REQUEST_TIMEOUT,
-    ResolvedModel,
+    CHUNK_TIMEOUT, EntryError, MAX_RETRIES, MOST_AT_ONCE, MOST_RETRIES, Model, Pricing, Provider,
+    REQUEST_TIMEOUT, ResolvedModel,
 };
 pub use names::{MAX_VISIBLE_NAME, Names, Owners, ToolRef, may_be_of};
 pub use patch::{Refused, create_servers, enable_server, put_servers, remove_server, replace_server};

@@ -1,5 +1,6 @@
 //! One entry of `models` (agent reference 8), read once beside its raw JSON: which model, where, and how it is asked.
 
+mod address;
 mod alias;
 mod provider;
 mod read;
@@ -11,11 +12,12 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
+use self::address::Address;
 use crate::setting::{Setting, collect_references};
 
 pub use provider::Provider;
 pub(crate) use read::{HEADERS, read_models};
-pub use request::ResolvedModel;
+pub use request::{EntryError, ResolvedModel};
 
 /// The key of the list in a config.
 pub(crate) const MODELS: &str = "models";
@@ -46,8 +48,6 @@ pub struct Model {
     pub model: String,
     /// The credential. Without one nothing is sent, which a server of one's own may be content with.
     pub api_key: Option<Setting>,
-    /// Where it is; none is the provider's own address.
-    pub base_url: Option<Setting>,
     /// Most tokens of an answer.
     pub max_tokens: Option<u32>,
     /// How much chance is in an answer.
@@ -72,6 +72,7 @@ pub struct Model {
     pub prompt_caching: Option<bool>,
     /// What its tokens cost.
     pub pricing: Option<Pricing>,
+    address: Address,
     when_thinking: Map<String, Value>,
     when_not_thinking: Option<Map<String, Value>>,
     headers: Vec<(String, Setting)>,
@@ -104,7 +105,6 @@ impl Model {
             provider: Provider::Scripted,
             model: "scripted".to_owned(),
             api_key: None,
-            base_url: None,
             max_tokens: None,
             temperature: None,
             request_timeout: REQUEST_TIMEOUT,
@@ -117,6 +117,7 @@ impl Model {
             supports_reasoning_effort: false,
             prompt_caching: None,
             pricing: None,
+            address: Address::Home,
             when_thinking: Map::new(),
             when_not_thinking: None,
             headers: Vec::new(),
@@ -126,8 +127,8 @@ impl Model {
 
     /// The names of the variables that it refers to.
     pub fn references(&self) -> BTreeSet<String> {
-        let settings =
-            self.api_key.iter().chain(&self.base_url).chain(self.headers.iter().map(|(_, value)| value));
+        let headers = self.headers.iter().map(|(_, value)| value);
+        let settings = self.api_key.iter().chain(self.address.setting()).chain(headers);
         let mut names: BTreeSet<String> =
             settings.filter_map(Setting::reference).map(str::to_owned).collect();
         for extra in [Some(&self.extra), Some(&self.when_thinking), self.when_not_thinking.as_ref()] {

@@ -39,9 +39,9 @@ pub(crate) fn request(call: &ModelCall) -> Result<Request, Trouble> {
     let url = under(base, if has_version { "messages" } else { "v1/messages" })?;
     let said = turns(&call.messages, (PROVIDER, &entry.model));
     let thinking = entry.extra.get("thinking");
+    let kind = thinking.and_then(|thinking| thinking.get("type")).and_then(Value::as_str);
     let budget = thinking.and_then(|thinking| thinking.get("budget_tokens")).and_then(Value::as_u64);
-    // What is thought counts too.
-    let most = entry.max_tokens.map_or_else(|| MAX_TOKENS + budget.unwrap_or_default(), u64::from);
+    let (most, thoughts) = room(entry.max_tokens, budget, kind == Some("enabled"));
     let mut body = json!({ "model": entry.model, "max_tokens": most });
     if !said.system.is_empty() {
         set(&mut body, "system", json!([{"type": "text", "text": said.system}]));
@@ -53,7 +53,6 @@ pub(crate) fn request(call: &ModelCall) -> Result<Request, Trouble> {
     set(&mut body, "messages", messages.collect());
     tools(&mut body, call, &said);
     set(&mut body, "stream", true.into());
-    let kind = thinking.and_then(|thinking| thinking.get("type")).and_then(Value::as_str);
     // A model that thinks takes no other temperature than its own.
     if let Some(temperature) = entry.temperature.filter(|_| !matches!(kind, Some("enabled" | "adaptive"))) {
         set(&mut body, "temperature", temperature.into());
@@ -66,8 +65,7 @@ pub(crate) fn request(call: &ModelCall) -> Result<Request, Trouble> {
         cache::mark(&mut body);
     }
     pour(&mut body, &entry.extra);
-    if kind == Some("enabled") && budget.is_none() {
-        let budget = (most * 4 / 5).max(LEAST_BUDGET);
+    if let Some(budget) = thoughts {
         pour(&mut body, &Map::from_iter([("thinking".to_owned(), json!({ "budget_tokens": budget }))]));
     }
     let mut headers = headers(entry)?;
@@ -83,6 +81,22 @@ pub(crate) fn request(call: &ModelCall) -> Result<Request, Trouble> {
         }
     }
     Ok(Request { url, headers, body: body.to_string().into_bytes() })
+}
+
+/// Most tokens of a call, and how many of them are for thoughts where it thinks and nobody says. What is thought counts too, and a
+/// call with as much of it as there may be at all is refused: a limit that small is one of the answer alone.
+fn room(limit: Option<u32>, budget: Option<u64>, thinks: bool) -> (u64, Option<u64>) {
+    let without = || MAX_TOKENS.saturating_add(budget.unwrap_or_default());
+    let most = limit.map_or_else(without, u64::from);
+    if !thinks {
+        return (most, None);
+    }
+    let part = most.saturating_mul(4) / 5;
+    let (taken, fits) = match budget {
+        Some(budget) => (budget, budget < most),
+        None => (part.max(LEAST_BUDGET), part >= LEAST_BUDGET),
+    };
+    (if fits { most } else { most.saturating_add(taken) }, budget.is_none().then_some(taken))
 }
 
 /// The tools of a call. A conversation with calls and without tools is refused: those that are called in it are named, and may

@@ -89,3 +89,19 @@ fn what_everybody_sees_has_no_secret_and_no_address() {
     assert!(shown[0].supports_thinking && !shown[1].supports_reasoning_effort);
     assert!(!format!("{shown:?}").contains("KEY"));
 }
+
+#[test]
+fn a_model_that_is_nowhere_is_not_called_and_the_others_are() {
+    let roster = roster(&json!([
+        {"name": "a", "use": "deerflow.models.patched_minimax:PatchedChatMiniMax", "model": "m", "api_key": "$KEY"},
+        {"name": "b", "use": "langchain_openai:ChatOpenAI", "model": "gpt", "api_key": "$KEY"},
+    ]));
+    let error = roster.choose(Some("a"), false).unwrap_err();
+    assert_eq!((error.fault.clone(), error.fault.is_outage()), (ModelFault::Other, false));
+    assert!(
+        error
+            .to_string()
+            .contains("model 'a' did not answer: its entry does not say where it is; set base_url")
+    );
+    assert_eq!(roster.choose(Some("b"), false).unwrap().entry.name, "b");
+}

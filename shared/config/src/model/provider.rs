@@ -20,12 +20,14 @@ pub(super) struct Client {
     pub(super) base_url: Option<&'static str>,
     /// The path that its own client adds to an address without one.
     pub(super) path: Option<&'static str>,
-    /// Whether an entry has to say where it is: its key would go to somebody else.
-    pub(super) needs_address: bool,
+    /// In which key an entry has to say where it is, because its own key would go to somebody else.
+    pub(super) address_key: Option<&'static str>,
 }
 
 /// The client of one's own resource there, whose entries say it in words of their own.
 const AZURE: &str = "AzureChatOpenAI";
+/// Its word for the address.
+pub(super) const AZURE_ENDPOINT: &str = "azure_endpoint";
 
 /// What a problem with `use` lists.
 pub(super) const KNOWN: &str = "langchain_openai:ChatOpenAI, langchain_anthropic:ChatAnthropic, \
@@ -55,14 +57,16 @@ const OWN: &[&str] = &["patched_openai"];
 /// Reads `module:Class`; none if nobody here speaks so.
 pub(super) fn client(text: &str) -> Option<Client> {
     let (module, class) = text.split_once(':').unwrap_or((text, ""));
-    let of = |provider| Client { provider, base_url: None, path: None, needs_address: false };
+    let of = |provider| Client { provider, base_url: None, path: None, address_key: None };
     if let Some((_, address)) = ELSEWHERE.iter().find(|(name, _)| *name == module) {
         // The entries of Ollama name the host alone; chat completions are below this.
         let path = (*address == OLLAMA).then_some("/v1");
         return Some(Client { base_url: Some(address), path, ..of(Provider::OpenAi) });
     }
     match module {
-        "langchain_openai" => Some(Client { needs_address: class == AZURE, ..of(Provider::OpenAi) }),
+        "langchain_openai" => {
+            Some(Client { address_key: (class == AZURE).then_some(AZURE_ENDPOINT), ..of(Provider::OpenAi) })
+        }
         "langchain_anthropic" => Some(of(Provider::Anthropic)),
         "langchain_aws" if class != "ChatBedrockAnthropic" => Some(of(Provider::Bedrock)),
         "pudu" if class == "Scripted" => Some(of(Provider::Scripted)),
@@ -70,7 +74,10 @@ pub(super) fn client(text: &str) -> Option<Client> {
             "claude_provider" => Some(of(Provider::Anthropic)),
             // Speaks the responses API only.
             "openai_codex_provider" => None,
-            name => Some(Client { needs_address: !OWN.contains(&name), ..of(Provider::OpenAi) }),
+            name => Some(Client {
+                address_key: (!OWN.contains(&name)).then_some("base_url"),
+                ..of(Provider::OpenAi)
+            }),
         },
     }
 }

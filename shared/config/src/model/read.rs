@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value};
 
+use super::address::{self, Address};
 use super::alias;
 use super::provider::{self, Client};
 use super::{CHUNK_TIMEOUT, MAX_RETRIES, MODELS, MOST_AT_ONCE, MOST_RETRIES, Model, Pricing, Provider};
@@ -118,19 +119,12 @@ fn read(entry: &mut Reader<'_>) -> Option<Model> {
     let (timeout, chunk_timeout) = alias::times(entry, timeout, silence);
     let max_retries = bounded(entry, "max_retries", MOST_RETRIES).unwrap_or(MAX_RETRIES);
     let at_once = bounded(entry, "max_concurrent_calls", MOST_AT_ONCE).filter(|most| *most > 0);
-    let base_url = base_url(entry);
+    let given = address::given(entry);
     let when_thinking = when_thinking(entry);
     let when_not_thinking = object(entry, "when_thinking_disabled");
     left_out(entry);
-    let Client { provider, base_url: own, path, needs_address } = client?;
-    let base_url = base_url.map(|url| completed(url, path));
-    let base_url = base_url.or_else(|| azure(entry)).or_else(|| own.map(Setting::new));
-    if needs_address && base_url.is_none() {
-        entry.warn("base_url", "is needed by this client; without it calls go to OpenAI");
-    }
-    if provider == Provider::Bedrock && base_url.is_none() && region(entry).is_none() {
-        entry.rule("region_name", "is needed for Amazon Bedrock, such as eu-central-1, or base_url");
-    }
+    let client = client?;
+    let (provider, address) = (client.provider, Address::of(entry, given, &client));
     let name = name?;
     Some(Model {
         display_name: entry.text("display_name").unwrap_or_else(|| name.clone()),
@@ -138,7 +132,7 @@ fn read(entry: &mut Reader<'_>) -> Option<Model> {
         provider,
         model: model?,
         api_key: entry.setting("api_key").or_else(|| alias::api_key(entry)),
-        base_url: base_url.or_else(|| region(entry).map(|region| Setting::new(bedrock(&region)))),
+        address,
         max_tokens: max_tokens(entry),
         temperature: temperature(entry),
         request_timeout: timeout,
@@ -179,48 +173,6 @@ fn left_out(entry: &mut Reader<'_>) {
             entry.warn(key, instead);
         }
     }
-}
-
-/// The others are the same: under an older name, and as clients of Amazon's call it.
-fn base_url(entry: &mut Reader<'_>) -> Option<Setting> {
-    let mut named = ["base_url", "api_base", "endpoint_url"].into_iter();
-    let (key, url) = named.find_map(|key| Some((key, entry.setting(key)?)))?;
-    if let Some(text) = url.expose_literal() {
-        let fits =
-            url::Url::parse(text).is_ok_and(|url| matches!(url.scheme(), "http" | "https") && url.has_host());
-        if !fits {
-            entry.rule(key, "must be an http or https URL, such as https://api.example.com/v1");
-        }
-    }
-    Some(url)
-}
-
-/// Where chat completions are at a resource on Azure.
-fn azure(entry: &Reader<'_>) -> Option<Setting> {
-    let endpoint = entry.map.get("azure_endpoint")?.as_str()?;
-    let is_url = url::Url::parse(endpoint).is_ok_and(|url| url.scheme() == "https" && url.has_host());
-    is_url.then(|| Setting::new(format!("{}/openai/v1", endpoint.trim_end_matches('/'))))
-}
-
-/// The address with that path, if it has none.
-fn completed(url: Setting, path: Option<&str>) -> Setting {
-    let bare = |text: &str| url::Url::parse(text).is_ok_and(|url| url.path() == "/" && url.query().is_none());
-    match (url.expose_literal(), path) {
-        (Some(text), Some(path)) if bare(text) => {
-            Setting::new(format!("{}{path}", text.trim_end_matches('/')))
-        }
-        _ => url,
-    }
-}
-
-fn region(entry: &Reader<'_>) -> Option<String> {
-    let region = entry.map.get("region_name")?.as_str()?;
-    let word = |c: char| c.is_ascii_alphanumeric() || c == '-';
-    (!region.is_empty() && region.chars().all(word)).then(|| region.to_owned())
-}
-
-fn bedrock(region: &str) -> String {
-    format!("https://bedrock-runtime.{region}.amazonaws.com")
 }
 
 /// `thinking` is short for `when_thinking_enabled.thinking`, and wins over it field by field.

@@ -9,7 +9,7 @@ use crate::setting::{Reading, ResolveError, Secrets, Setting, read};
 /// The parts of a model's entry that are only known when it is used. `Debug` shows no secret.
 #[derive(Clone, Debug)]
 pub struct ResolvedModel {
-    /// Where it is.
+    /// Where it is; none is its dialect's own address.
     pub base_url: Option<SecretString>,
     /// The credential.
     pub api_key: Option<SecretString>,
@@ -17,18 +17,31 @@ pub struct ResolvedModel {
     pub headers: Vec<(String, SecretString)>,
 }
 
+/// Why a model cannot be called by its entry.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum EntryError {
+    /// One of its settings has no value.
+    #[error(transparent)]
+    Unresolved(#[from] ResolveError),
+    /// It does not say where the model is, and its client has no address of its own. Its key is not shown to somebody else.
+    #[error("its entry does not say where it is; set {key}, or its key would go to OpenAI")]
+    NoAddress {
+        /// Where it would have to be said.
+        key: &'static str,
+    },
+}
+
 /// Keys whose object is poured into the request instead of being a field of it.
 const POURED: &[&str] = &["model_kwargs", "extra_body"];
 
 impl Model {
-    /// Its secrets, by the variables that it names.
-    pub fn resolve(&self, secrets: &dyn Secrets) -> Result<ResolvedModel, ResolveError> {
-        let value = |setting: &Option<Setting>| setting.as_ref().map(|it| it.resolve(secrets)).transpose();
+    /// Its secrets, by the variables that it names, and its address.
+    pub fn resolve(&self, secrets: &dyn Secrets) -> Result<ResolvedModel, EntryError> {
         let headers = self.headers.iter().map(|(name, value)| Ok((name.clone(), value.resolve(secrets)?)));
         Ok(ResolvedModel {
-            base_url: value(&self.base_url)?,
-            api_key: value(&self.api_key)?,
-            headers: headers.collect::<Result<_, _>>()?,
+            base_url: self.address.resolve(secrets)?,
+            api_key: self.api_key.as_ref().map(|key| key.resolve(secrets)).transpose()?,
+            headers: headers.collect::<Result<_, ResolveError>>()?,
         })
     }
 

@@ -2,6 +2,7 @@ use secrecy::{ExposeSecret, SecretString};
 use serde_json::{Map, Value, json};
 
 use super::*;
+use crate::setting::ResolveError;
 use crate::{Document, NONCE_BYTES, Problem, SealKey, Secrets};
 
 struct Vars;
@@ -27,6 +28,17 @@ fn one(more: Value) -> Model {
     parse(&json!([entry(more)])).unwrap().models()[0].clone()
 }
 
+/// The address that a call goes to, if it is not the dialect's own.
+fn url(more: Value) -> Result<Option<String>, EntryError> {
+    let resolved = one(more).resolve(&Vars)?;
+    Ok(resolved.base_url.map(|url| url.expose_secret().to_owned()))
+}
+
+/// The address that is said, or comes of it.
+fn there(more: Value) -> String {
+    url(more).unwrap().unwrap()
+}
+
 fn problem(more: Value) -> String {
     parse(&json!([entry(more)])).unwrap_err()[0].to_string()
 }
@@ -49,9 +61,7 @@ fn what_is_not_given_has_the_defaults_of_the_reference() {
 #[test]
 fn both_names_of_the_address_are_the_same() {
     for key in ["base_url", "api_base"] {
-        let model = one(json!({key: "https://llm.example/v1"}));
-        let resolved = model.resolve(&Vars).unwrap();
-        assert_eq!(resolved.base_url.unwrap().expose_secret(), "https://llm.example/v1");
+        assert_eq!(there(json!({key: "https://llm.example/v1"})), "https://llm.example/v1");
     }
     assert!(problem(json!({"base_url": "llm.example"})).contains("models[0].base_url: must be an http"));
 }
@@ -111,8 +121,7 @@ fn what_is_not_done_is_said() {
 }
 
 #[test]
-fn a_key_does_not_go_to_somebody_else() {
-    let url = |more: Value| one(more).base_url.and_then(|url| url.expose_literal().map(str::to_owned));
+fn a_client_with_an_address_of_its_own_needs_none() {
     for (class, address) in [
         ("langchain_openrouter:ChatOpenRouter", "https://openrouter.ai/api/v1"),
         ("langchain_groq:ChatGroq", "https://api.groq.com/openai/v1"),
@@ -123,30 +132,81 @@ fn a_key_does_not_go_to_somebody_else() {
             "https://generativelanguage.googleapis.com/v1beta/openai",
         ),
     ] {
-        assert_eq!(url(json!({ "use": class })).as_deref(), Some(address));
+        assert_eq!(there(json!({ "use": class })), address);
         assert_eq!(warnings(json!({ "use": class })), "");
     }
-    for name in [
-        "vllm_provider:VllmChatModel",
-        "mindie_provider:X",
-        "patched_minimax:X",
-        "patched_mimo:X",
-        "patched_stepfun:X",
-    ] {
-        let entry = json!({"use": format!("deerflow.models.{name}")});
-        assert!(warnings(entry.clone()).contains("models[0].base_url: is needed by this client"), "{name}");
-        let mut there = entry;
-        there["base_url"] = "http://gpu:8000/v1".into();
-        assert_eq!(warnings(there), "");
-    }
-    assert_eq!(warnings(json!({"use": "deerflow.models.patched_openai:PatchedChatOpenAI"})), "");
-    let azure = json!({"use": "langchain_openai:AzureChatOpenAI", "azure_endpoint": "https://mine.openai.azure.com/", "api_version": "x"});
-    assert_eq!(url(azure.clone()).as_deref(), Some("https://mine.openai.azure.com/openai/v1"));
-    assert_eq!((warnings(azure.clone()), extras(azure, true)), (String::new(), json!({})));
-    let nowhere = json!({"use": "langchain_openai:AzureChatOpenAI"});
-    assert!(warnings(nowhere).contains("is needed by this client"));
+    let own = json!({"use": "deerflow.models.patched_openai:PatchedChatOpenAI"});
+    assert_eq!((warnings(own.clone()), url(own)), (String::new(), Ok(None)));
     let private = json!({"use": "langchain_aws:ChatBedrockConverse", "endpoint_url": "https://vpce.example"});
-    assert_eq!(url(private).as_deref(), Some("https://vpce.example"));
+    assert_eq!(there(private), "https://vpce.example");
+}
+
+#[test]
+fn a_key_does_not_go_to_somebody_else() {
+    for (class, key) in [
+        ("deerflow.models.vllm_provider:VllmChatModel", "base_url"),
+        ("deerflow.models.mindie_provider:X", "base_url"),
+        ("deerflow.models.patched_minimax:X", "base_url"),
+        ("deerflow.models.patched_mimo:X", "base_url"),
+        ("deerflow.models.patched_stepfun:X", "base_url"),
+        ("langchain_openai:AzureChatOpenAI", "azure_endpoint"),
+    ] {
+        let entry = json!({"use": class, "api_key": "canary"});
+        assert!(warnings(entry.clone()).contains(&format!("models[0].{key}: is needed by this client")));
+        let refused = url(entry.clone()).unwrap_err();
+        assert_eq!(refused, EntryError::NoAddress { key }, "{class}");
+        assert!(refused.to_string().contains(key));
+        for said in ["http://gpu:8000/v1", "$THERE"] {
+            let mut there = entry.clone();
+            there["base_url"] = said.into();
+            assert_eq!(warnings(there.clone()), "");
+            let wanted = if said == "$THERE" { "value of THERE" } else { said };
+            assert_eq!(url(there), Ok(Some(wanted.to_owned())), "{class}");
+        }
+    }
+}
+
+#[test]
+fn a_resource_on_azure_is_where_its_endpoint_says_or_its_variable() {
+    struct Azure;
+    impl Secrets for Azure {
+        fn get(&self, name: &str) -> Option<SecretString> {
+            (name == "AZURE_OPENAI_ENDPOINT").then(|| SecretString::from("https://mine.openai.azure.com/"))
+        }
+    }
+    let azure = |endpoint: Value| json!({"use": "langchain_openai:AzureChatOpenAI", "azure_endpoint": endpoint, "api_version": "x"});
+    for (endpoint, wanted) in [
+        ("https://mine.openai.azure.com/", "https://mine.openai.azure.com/openai/v1"),
+        ("$AZURE_OPENAI_ENDPOINT", "https://mine.openai.azure.com/openai/v1"),
+        ("https://mine.openai.azure.com/openai/v1/", "https://mine.openai.azure.com/openai/v1/"),
+        ("https://gate.example/azure", "https://gate.example/azure/openai/v1"),
+    ] {
+        let model = one(azure(endpoint.into()));
+        assert_eq!(model.resolve(&Azure).unwrap().base_url.unwrap().expose_secret(), wanted);
+        let entry = azure(endpoint.into());
+        assert_eq!((warnings(entry.clone()), extras(entry, true)), (String::new(), json!({})));
+    }
+    let model = one(azure("$AZURE_OPENAI_ENDPOINT".into()));
+    assert_eq!(model.references(), BTreeSet::from(["AZURE_OPENAI_ENDPOINT".to_owned()]));
+    let unset = EntryError::Unresolved(ResolveError::Unset { name: "UNSET".into() });
+    assert_eq!(url(azure("$UNSET".into())), Err(unset));
+    for unread in [json!("mine"), json!("${AZURE_OPENAI_ENDPOINT}"), json!(7)] {
+        for class in ["AzureChatOpenAI", "ChatOpenAI"] {
+            let mut entry = azure(unread.clone());
+            entry["use"] = format!("langchain_openai:{class}").into();
+            assert!(warnings(entry.clone()).contains("no call of this model is made"), "{unread}");
+            assert_eq!(url(entry), Err(EntryError::NoAddress { key: "azure_endpoint" }));
+        }
+    }
+}
+
+#[test]
+fn a_stored_config_with_a_model_that_is_nowhere_is_still_read() {
+    let raw = json!([entry(json!({"use": "deerflow.models.patched_minimax:X"}))]);
+    let key = SealKey::new([7; 32]);
+    let stored = key.seal_document(&parse(&raw).unwrap(), &mut || [1; NONCE_BYTES]).unwrap();
+    let opened = key.open_document(stored).unwrap();
+    assert!(opened.models()[0].resolve(&Vars).is_err());
 }
 
 #[test]
@@ -209,7 +269,7 @@ fn betas_are_a_header_of_anthropic_s() {
 
 #[test]
 fn the_class_says_how_it_is_spoken_with() {
-    for (class, provider, url) in [
+    for (class, provider, address) in [
         ("langchain_openai:ChatOpenAI", Provider::OpenAi, None),
         ("langchain_anthropic:ChatAnthropic", Provider::Anthropic, None),
         ("deerflow.models.claude_provider:ClaudeChatModel", Provider::Anthropic, None),
@@ -218,26 +278,22 @@ fn the_class_says_how_it_is_spoken_with() {
             Provider::OpenAi,
             Some("https://api.deepseek.com"),
         ),
-        ("deerflow.models.vllm_provider:VllmChatModel", Provider::OpenAi, None),
         ("langchain_ollama:ChatOllama", Provider::OpenAi, Some("http://localhost:11434/v1")),
         ("pudu:Scripted", Provider::Scripted, None),
     ] {
-        let model = one(json!({ "use": class }));
-        assert_eq!(model.provider, provider, "{class}");
-        assert_eq!(model.base_url.as_ref().and_then(Setting::expose_literal), url, "{class}");
+        assert_eq!(one(json!({ "use": class })).provider, provider, "{class}");
+        assert_eq!(url(json!({ "use": class })).unwrap().as_deref(), address, "{class}");
     }
     for (given, used) in
         [("http://gpu:11434/", "http://gpu:11434/v1"), ("http://gpu/ollama/v1", "http://gpu/ollama/v1")]
     {
-        let ollama = one(json!({"use": "langchain_ollama:ChatOllama", "base_url": given}));
-        assert_eq!(ollama.base_url.as_ref().and_then(Setting::expose_literal), Some(used));
+        assert_eq!(there(json!({"use": "langchain_ollama:ChatOllama", "base_url": given})), used);
     }
     let bedrock = json!({"use": "langchain_aws:ChatBedrockConverse"});
     assert!(problem(bedrock.clone()).contains("region_name: is needed"));
-    let mut there = bedrock;
-    there["region_name"] = "eu-central-1".into();
-    let url = one(there).base_url.unwrap();
-    assert_eq!(url.expose_literal(), Some("https://bedrock-runtime.eu-central-1.amazonaws.com"));
+    let mut regional = bedrock;
+    regional["region_name"] = "eu-central-1".into();
+    assert_eq!(there(regional), "https://bedrock-runtime.eu-central-1.amazonaws.com");
     assert!(
         problem(json!({"use": "os:system"})).contains("models[0].use: names a client that is not known here")
     );

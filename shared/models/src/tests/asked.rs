@@ -156,6 +156,14 @@ fn what_is_thought_has_room_in_the_answer() {
     assert_eq!(sent(with(10_000), None), (14_096, with(10_000), None));
     assert_eq!(sent(with(2000), Some(3000)), (3000, with(2000), None));
     assert_eq!(sent(json!({"type": "enabled"}), Some(10_000)), (10_000, with(8000), None));
+    let on = json!({"type": "enabled"});
+    for most in [1, 1000, 1024, 1279] {
+        let whole = u64::from(most) + 1024;
+        assert_eq!(sent(on.clone(), Some(most)), (whole, with(1024), None), "the least, beside the answer");
+    }
+    assert_eq!(sent(on, Some(1280)), (1280, with(1024), None));
+    assert_eq!(sent(with(2000), Some(2000)), (4000, with(2000), None), "else it is refused");
+    assert_eq!(sent(with(2000), Some(2001)), (2001, with(2000), None));
     assert_eq!(sent(json!({"type": "adaptive"}), None), (4096, json!({"type": "adaptive"}), None));
     let off = json!({"type": "disabled"});
     assert_eq!(sent(off.clone(), None), (4096, off, Some(json!(0.5))));
