@@ -28,6 +28,7 @@ mod http;
 mod kms;
 mod lambda;
 mod mcp;
+mod memory;
 mod parameters;
 mod peers;
 mod poller;

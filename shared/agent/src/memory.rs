@@ -2,10 +2,11 @@
 //!
 //! It is told once a day, in the reminder before what the user says ([`told`]), so that the prompt before it stays as it was. How it is
 //! kept is the operator's choice: the agent has tools for it, or a model looks through what was said when the conversation
-//! is quiet. Subagents remember nothing and are told nothing.
+//! is quiet, in a run beside it ([`lesson`] says what that model is asked). Subagents remember nothing and are told nothing.
 
 mod add;
 mod delete;
+pub(crate) mod lesson;
 mod search;
 #[cfg(test)]
 mod tests;

@@ -14,6 +14,7 @@ mod furnish;
 mod mcp;
 mod model;
 mod progress;
+mod remember;
 mod session;
 mod speak;
 #[cfg(test)]
@@ -33,7 +34,7 @@ use pudu_app::runs::checkpoints::Checkpoints;
 use pudu_app::tools::Tools;
 use pudu_app::wakeups::Wakeups;
 use pudu_app::worker::{Ran, Work};
-use pudu_domain::run::ATTEMPTS;
+use pudu_domain::run::{ATTEMPTS, Origin};
 use pudu_domain::{Lane, Lease, Policy, RunKey, RunSpec};
 
 use crate::middleware::Middleware;
@@ -135,7 +136,10 @@ impl Runner {
             }
         };
         let mut session = Session::new(Arc::clone(&self.parts), run, spec, deadline);
-        let went = session.go_on().await;
+        let went = match session.run.origin {
+            Origin::Aside => session.look_back().await,
+            Origin::Lead | Origin::Child { .. } => session.go_on().await,
+        };
         session.conclude(went).await
     }
 }

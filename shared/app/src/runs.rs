@@ -155,6 +155,8 @@ impl Runs {
                 let parent = self.store.load(&run.key.beside(parent.clone())).await?;
                 Ok(Standing { parent, ..Standing::default() })
             }
+            // It has no place in the thread that anybody could take.
+            Origin::Aside => Ok(Standing::default()),
         }
     }
 

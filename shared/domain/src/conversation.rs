@@ -61,6 +61,10 @@ pub struct Conversation {
     pub assistant: Option<String>,
     /// Which servers its last caller could use: a run that nobody asks for, like one that tells an event, may use no others.
     pub scope: Scope,
+    /// Up to which of its runs somebody is to look for what is worth remembering; 0 is none.
+    pub to_remember: u32,
+    /// Up to which of its runs somebody did.
+    pub remembered: u32,
     /// When it was made.
     pub created_at: Timestamp,
     /// When it was last changed by a run or by its callers.
@@ -128,6 +132,8 @@ impl Conversation {
             metadata: Map::new(),
             assistant: None,
             scope,
+            to_remember: 0,
+            remembered: 0,
             created_at: now,
             updated_at: now,
         }

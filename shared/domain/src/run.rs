@@ -6,6 +6,7 @@
 //! [`decide`] changes them, both return one [`Change`]: everything that becomes true together.
 
 mod admit;
+mod aside;
 mod decide;
 mod operation;
 mod spec;
@@ -19,6 +20,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 pub use admit::{Admission, Refused, admit};
+pub use aside::{Aside, PATIENCE};
 pub use decide::{ATTEMPTS, Child, Command, Ending, Rejected, Seen, Step, decide};
 pub use operation::{Compacted, Compaction, Keep, Operation, Untouched};
 pub use spec::RunSpec;
@@ -57,6 +59,8 @@ pub enum Origin {
         /// By which of its calls.
         call: String,
     },
+    /// The end of the run of its ordinal: it looks back at what was said, beside the conversation.
+    Aside,
 }
 
 /// What happens when a thread has an active run already (agent reference 2.5).

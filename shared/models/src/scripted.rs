@@ -3,10 +3,11 @@
 //!
 //! It follows a few plain words of the user: a tool that is named is called, with `name=value` or a JSON object as its
 //! arguments; `delegate` makes a subagent work; in plan mode it writes a list first and ticks it off at the end; a goal it takes for met
-//! once an agent has gone on for it.
+//! once an agent has gone on for it; what begins with `remember` is remembered.
 
 mod arguments;
 mod judge;
+mod memory;
 mod plan;
 
 use pudu_app::ports::{ModelCall, Piece};
@@ -46,10 +47,12 @@ pub(crate) async fn speak(call: &ModelCall, pieces: &mpsc::Sender<Piece>) -> Mes
 
 /// The answer to a call.
 fn answer(call: &ModelCall) -> Message {
-    let (text, calls) = if let Some(judgement) = judge::judgement(call) {
-        (judgement, Vec::new())
+    let scene = Scene::of(call);
+    let (text, calls) = if let Some(said) = judge::judgement(call).or_else(|| memory::lessons(&scene.prompt))
+    {
+        (said, Vec::new())
     } else {
-        let (text, calls) = Scene::of(call).next();
+        let (text, calls) = scene.next();
         (format!("{LABEL} {text}"), calls)
     };
     let mut answer = Message::new(Speaker::Ai, &*call.id, text);

@@ -65,7 +65,8 @@ impl Session {
         }
         let outcome = if progress.failed.is_some() { Outcome::Error } else { Outcome::Success };
         let ending = Ending::new(outcome, progress.failed.as_deref());
-        Ok(Ending { stop_reason: progress.stopped, title: self.state.title.clone(), ..ending })
+        let (stop_reason, title, aside) = (progress.stopped, self.state.title.clone(), self.aside());
+        Ok(Ending { stop_reason, title, aside, ..ending })
     }
 
     /// A run that cannot go on.

@@ -89,7 +89,7 @@ impl Session {
 }
 
 /// A config that cannot be read is no fault of the run's.
-fn unread(error: &ConfigError) -> Stop {
+pub(super) fn unread(error: &ConfigError) -> Stop {
     tracing::warn!(error = %Chain(error), "the config cannot be read; a run is tried again later");
     Stop::Unready
 }

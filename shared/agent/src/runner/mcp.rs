@@ -40,7 +40,7 @@ impl Servers {
         // The secrets of a child are its parent's.
         let sealed_for = match &run.origin {
             Origin::Child { parent, .. } => run.key.beside(parent.clone()),
-            Origin::Lead => run.key.clone(),
+            Origin::Lead | Origin::Aside => run.key.clone(),
         };
         Self {
             parts: Arc::clone(parts),

@@ -199,7 +199,7 @@ impl Session {
     async fn restore(&mut self) -> Result<(), Stop> {
         let head = match (self.run.head(), &self.run.origin) {
             (Some(head), _) => Some(head),
-            (None, Origin::Child { .. }) => None,
+            (None, Origin::Child { .. } | Origin::Aside) => None,
             (None, Origin::Lead) => match self.spec.base.clone() {
                 Some(base) => Some(base),
                 None => self.parts.runs.conversation(&self.run.key.thread).await?.and_then(|it| it.head),
@@ -362,6 +362,7 @@ impl Session {
             Origin::Child { parent, .. } if ends || relays => {
                 beside.parent = runs.load(&self.run.key.beside(parent.clone())).await?;
             }
+            Origin::Aside if ends => beside.conversation = runs.conversation(&self.run.key.thread).await?,
             // The first checkpoint says where the conversation stood.
             Origin::Lead if ends || self.run.checkpoints == 0 => {
                 beside.conversation = runs.conversation(&self.run.key.thread).await?;

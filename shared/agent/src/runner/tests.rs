@@ -7,6 +7,7 @@ mod goals;
 mod guards;
 mod lost;
 mod memory;
+mod remember;
 mod stage;
 mod whole;
 

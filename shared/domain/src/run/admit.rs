@@ -63,7 +63,8 @@ pub fn admit(wanted: Admission, seen: &Seen<'_>, now: Timestamp, policy: &Policy
                 phase = Phase::Queued;
             }
             Some(rolled_back) => {
-                let ending = Ending::new(Outcome::Interrupted, Some("replaced by a newer run"));
+                let why = Some("replaced by a newer run");
+                let ending = Ending { rolled_back, ..Ending::new(Outcome::Interrupted, why) };
                 let (written, notices) = replaced(active, &ending, now, policy);
                 if !rolled_back {
                     after.head = active.head().or(after.head);

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::json;
 
 use super::admit::child;
+use super::aside::{self, Aside};
 use super::{
     Birth, Body, Change, Checkpoint, End, Notice, Origin, Outcome, Phase, Run, RunSpec, Source, StopReason,
     Told, Totals, Written,
@@ -75,6 +76,8 @@ pub struct Ending {
     pub rolled_back: bool,
     /// What the conversation is called from now on.
     pub title: Option<String>,
+    /// How what was said is looked at again, if it is: behind a run that ended well.
+    pub aside: Option<Box<Aside>>,
 }
 
 /// What somebody wants of a run.
@@ -133,7 +136,14 @@ pub enum Rejected {
 impl Ending {
     /// An end of that kind.
     pub fn new(outcome: Outcome, error: Option<&str>) -> Self {
-        Self { outcome, stop_reason: None, error: error.map(str::to_owned), rolled_back: false, title: None }
+        Self {
+            outcome,
+            stop_reason: None,
+            error: error.map(str::to_owned),
+            rolled_back: false,
+            title: None,
+            aside: None,
+        }
     }
 }
 
@@ -239,11 +249,13 @@ fn take(change: &mut Change, step: Step, seen: &Seen<'_>, now: Timestamp) {
     }
 }
 
-/// Numbers what a run tells. A child has no place of its own in the thread's history: what belongs there it tells in its parent's
+/// Numbers what a run tells. One beside the conversation tells nothing. A child has no place of its own in the thread's history: what belongs there it tells in its parent's
 /// name, and its own records, which would stand under the ordinal and the numbers of its parent, are left out.
 fn tell(run: &mut Run, mut notices: Vec<Notice>, now: Timestamp, told: &mut Vec<Told>) {
-    if matches!(run.origin, Origin::Child { .. }) {
-        notices.retain(|notice| !matches!(notice, Notice::Record { .. }));
+    match run.origin {
+        Origin::Lead => {}
+        Origin::Child { .. } => notices.retain(|notice| !matches!(notice, Notice::Record { .. })),
+        Origin::Aside => notices.clear(),
     }
     for notice in notices {
         run.told = run.told.saturating_add(1);
@@ -275,6 +287,10 @@ fn finish(
             report(change, seen, now);
             Ok(())
         }
+        Origin::Aside => {
+            aside::end(change, ending, seen, now);
+            Ok(())
+        }
     }
 }
 
@@ -291,7 +307,7 @@ fn close(run: &mut Run, ending: &Ending, now: Timestamp) -> Vec<Notice> {
         event_type: if failed { "run.error" } else { "run.end" }.to_owned(),
         category: if failed { "error" } else { "trace" }.to_owned(),
         content: ended.clone(),
-        metadata: json!({}),
+        metadata: if ending.rolled_back { json!({ "rolled_back": true }) } else { json!({}) },
     }];
     if failed {
         let message = ending.error.as_deref().unwrap_or("the run failed");
@@ -325,6 +341,12 @@ fn pass_on(change: &mut Change, ending: &Ending, seen: &Seen<'_>, now: Timestamp
             after.head = run.head().or(after.head);
         }
         after.active = None;
+        if let Some(wanted) = ending.aside.as_deref().filter(|_| ending.outcome == Outcome::Success) {
+            let (written, birth) = aside::begin(run, wanted, now);
+            after.to_remember = run.ordinal;
+            change.others.push(written);
+            change.born.push(birth);
+        }
         after.status = match ending.outcome {
             Outcome::Success => Status::Idle,
             Outcome::Interrupted => Status::Interrupted,

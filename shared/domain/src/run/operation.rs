@@ -13,6 +13,8 @@ pub enum Operation {
     Run,
     /// Older messages of the thread give way to a summary, and nobody says anything.
     Compact(Compaction),
+    /// What was said is looked through for what is worth remembering of the user.
+    Remember,
 }
 
 /// How a thread is compacted.
@@ -72,6 +74,7 @@ impl Operation {
         match self {
             Self::Run => "run",
             Self::Compact(_) => "compact",
+            Self::Remember => "remember",
         }
     }
 
@@ -125,6 +128,7 @@ mod tests {
         let keep = Some(Keep::Messages(4));
         for (operation, stored) in [
             (Operation::Run, json!("run")),
+            (Operation::Remember, json!("remember")),
             (Operation::Compact(Compaction { force: true, keep: None }), json!({"compact": {"force": true}})),
             (
                 Operation::Compact(Compaction { force: false, keep }),

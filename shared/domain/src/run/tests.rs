@@ -1,3 +1,5 @@
+mod aside;
+
 use serde_json::json;
 
 use super::*;
@@ -59,7 +61,7 @@ impl World {
         let conversation = self.conversation.as_ref();
         let parent = run.and_then(|run| match &run.origin {
             Origin::Child { parent, .. } => self.runs.get(parent),
-            Origin::Lead => None,
+            Origin::Lead | Origin::Aside => None,
         });
         Seen {
             conversation,

@@ -26,6 +26,9 @@ const ASSISTANT: &str = "as";
 /// The servers that it may use; absent when it may use every one.
 const SCOPE: &str = "sc";
 const UPDATED_AT: &str = "ut";
+/// Up to which of its runs somebody is to look back, and did; absent before there was anything to remember.
+const TO_REMEMBER: &str = "tr";
+const REMEMBERED: &str = "rb";
 
 /// What writes it: the row under the revision that was read, and its place in the list with the first one.
 pub(crate) fn writes(kept: &Kept) -> Result<Vec<Write>, EncodeError> {
@@ -61,9 +64,16 @@ pub(crate) fn encode(conversation: &Conversation) -> Result<Row, EncodeError> {
         .value(METADATA, body::encode(ITEM, &conversation.metadata)?)
         .maybe(conversation.assistant.as_ref(), |w, name| w.text(ASSISTANT, name))
         .maybe(scope, |w, scope| w.value(SCOPE, scope))
+        .maybe(some(conversation.to_remember), |w, ordinal| w.number(TO_REMEMBER, ordinal))
+        .maybe(some(conversation.remembered), |w, ordinal| w.number(REMEMBERED, ordinal))
         .time(attr::CREATED_AT, conversation.created_at)
         .time(UPDATED_AT, conversation.updated_at)
         .row())
+}
+
+/// Runs count from 1.
+fn some(ordinal: u32) -> Option<u32> {
+    (ordinal > 0).then_some(ordinal)
 }
 
 pub(crate) fn decode(row: &Row) -> Result<Conversation, StoreError> {
@@ -93,6 +103,8 @@ pub(crate) fn decode(row: &Row) -> Result<Conversation, StoreError> {
         metadata: body::decode::<Map<String, Value>>(reader, METADATA)?,
         assistant: reader.text_maybe(ASSISTANT)?.map(str::to_owned),
         scope,
+        to_remember: reader.number_maybe(TO_REMEMBER)?.unwrap_or_default(),
+        remembered: reader.number_maybe(REMEMBERED)?.unwrap_or_default(),
         created_at: reader.time(attr::CREATED_AT)?,
         updated_at: reader.time(UPDATED_AT)?,
     })

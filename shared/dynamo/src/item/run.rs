@@ -25,6 +25,9 @@ const ERROR: &str = "er";
 const PARENT: &str = "pr";
 /// By which of its parent's calls it was begun.
 const CALL: &str = "pc";
+/// Where it stands, of a run that is neither the thread's own nor a child: [`ASIDE`].
+const ORIGIN: &str = "og";
+const ASIDE: &str = "aside";
 const ORDINAL: &str = "on";
 const CHECKPOINTS: &str = "cp";
 const TOLD: &str = "tl";
@@ -58,6 +61,7 @@ pub(crate) fn encode(run: &Run) -> Result<Row, EncodeError> {
     let writer = match &run.origin {
         Origin::Lead => writer,
         Origin::Child { parent, call } => writer.text(PARENT, parent.as_str()).text(CALL, call),
+        Origin::Aside => writer.text(ORIGIN, ASIDE),
     };
     Ok(durable::encode_in(writer, &run.durable, shard_of_run(&run.key.id)).row())
 }
@@ -69,6 +73,9 @@ pub(crate) fn decode(row: &Row) -> Result<Run, StoreError> {
         return Err(reader.corrupt(attr::SK, "is not the key of a run"));
     };
     let origin = match reader.text_maybe(PARENT)? {
+        None if reader.has(ORIGIN) => {
+            reader.parsed(ORIGIN, |text| (text == ASIDE).then_some(Origin::Aside))?
+        }
         None => Origin::Lead,
         Some(_) => Origin::Child {
             parent: reader.parsed(PARENT, |text| RunId::parse(text).ok())?,

@@ -81,6 +81,7 @@ fn phase() -> impl Strategy<Value = Phase> {
 pub(crate) fn run() -> impl Strategy<Value = Run> {
     let origin = prop_oneof![
         Just(Origin::Lead),
+        Just(Origin::Aside),
         (run_id(), "\\PC{0,60}").prop_map(|(parent, call)| Origin::Child { parent, call }),
     ];
     let counters = (any::<[u32; 3]>(), any::<[u64; 2]>(), of(time()));
@@ -204,9 +205,17 @@ pub(crate) fn conversation() -> impl Strategy<Value = Conversation> {
     let statuses = [Status::Idle, Status::Busy, Status::Interrupted, Status::Error];
     let numbers = (any::<u64>(), any::<u32>(), 0..statuses.len());
     let named = (of("\\PC{0,60}"), of("\\PC{0,30}"), object(), scope());
-    let times = (time(), time());
+    let times = (time(), time(), any::<[u32; 2]>());
     (thread_key(), numbers, of(run_id()), vec(run_id(), 0..4), of(head()), named, times).prop_map(
-        move |(thread, (revision, runs, status), active, queue, head, named, (created_at, updated_at))| {
+        move |(
+            thread,
+            (revision, runs, status),
+            active,
+            queue,
+            head,
+            named,
+            (created_at, updated_at, [to_remember, remembered]),
+        )| {
             let (title, assistant, metadata, scope) = named;
             Conversation {
                 thread,
@@ -220,6 +229,8 @@ pub(crate) fn conversation() -> impl Strategy<Value = Conversation> {
                 metadata,
                 assistant,
                 scope,
+                to_remember,
+                remembered,
                 created_at,
                 updated_at,
             }

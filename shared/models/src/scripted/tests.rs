@@ -189,3 +189,18 @@ fn a_goal_is_met_for_it_once_an_agent_went_on_for_it() {
     let quoted = answer(&call(&format!("Somebody asked: {QUESTION}"), vec![]));
     assert!(quoted.content.text().starts_with(LABEL));
 }
+
+#[test]
+fn what_a_user_wants_remembered_is_remembered_word_for_word() {
+    let said = |text: &str| {
+        let known = format!("{}\n{{}}\n{}", framing::BEGIN, framing::END);
+        let said = format!("{}\n{text}\n{}", framing::BEGIN, framing::END);
+        let prompt =
+            format!("You keep the memory of an assistant: …\n\nRemembered now:\n{known}\n\nSaid:\n{said}");
+        answer(&call(&prompt, vec![])).content.text()
+    };
+    assert_eq!(said("User: hello\n\nAssistant: remember nothing"), r#"{"new_facts":[]}"#);
+    let learnt: Value =
+        serde_json::from_str(&said("User: Remember that I like tea.\n\nAssistant: I will")).unwrap();
+    assert_eq!(learnt["new_facts"][0]["content"], format!("{LABEL} that I like tea."));
+}

@@ -142,7 +142,7 @@ impl World {
         };
         let parent = run.and_then(|run| match &run.origin {
             pudu_domain::run::Origin::Child { parent, .. } => Some(parent),
-            pudu_domain::run::Origin::Lead => None,
+            pudu_domain::run::Origin::Lead | pudu_domain::run::Origin::Aside => None,
         });
         Looked {
             active: named(conversation.as_ref().and_then(|it| it.active.as_ref())).await,

@@ -276,7 +276,7 @@ impl Stage {
     pub(super) fn child(&self, parent: &RunKey, name: &str) -> RunKey {
         let is_it = |run: &Run| match &run.origin {
             Origin::Child { parent: id, call, .. } => *id == parent.id && named(call) == name,
-            Origin::Lead => false,
+            Origin::Lead | Origin::Aside => false,
         };
         self.table.runs().into_iter().find(is_it).unwrap().key
     }

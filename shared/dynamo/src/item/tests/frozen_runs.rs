@@ -167,6 +167,8 @@ fn conversation() -> Conversation {
         metadata,
         assistant: Some("lead_agent".to_owned()),
         scope: Scope::Only(["example".to_owned()].into()),
+        to_remember: 0,
+        remembered: 0,
         created_at: NOW,
         updated_at: NOW + Duration::from_secs(9),
     }
