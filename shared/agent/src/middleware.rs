@@ -22,6 +22,7 @@ use crate::turn::Turn;
 pub use dangling_tool_call::DanglingToolCall;
 pub use dynamic_context::DynamicContext;
 pub(crate) use dynamic_context::{REMINDER, is_due};
+pub(crate) use finish_reason::is_cut;
 pub use finish_reason::{ModelLengthFinishReason, SafetyFinishReason};
 pub use input_sanitization::InputSanitization;
 pub use loop_detection::LoopDetection;
@@ -61,7 +62,8 @@ pub enum Flow {
 /// A call of a model beside the conversation: for a summary, a title, a judgement. Its tokens are counted as a middleware's.
 #[async_trait]
 pub trait Aside: Send + Sync {
-    /// Asks the run's model, or the one of that name, and returns the text of its answer; none if there is none, which is logged.
+    /// Asks the run's model, or the one of that name, and returns the text of its answer, which is not blank and
+    /// without what was thought on the way; none if there is no whole one, which is logged.
     async fn ask(&self, turn: &mut Turn<'_>, model: Option<&str>, prompt: String) -> Option<String>;
 }
 

@@ -9,7 +9,6 @@ use pudu_domain::text::{beginning, first_chars};
 
 use crate::durable_context::escaped;
 use crate::middleware::{Aside, Middleware};
-use crate::spoken::spoken;
 use crate::turn::Turn;
 
 /// Most characters of each side that a model is shown.
@@ -61,9 +60,9 @@ fn prompt(said: &str, answer: &str) -> String {
     )
 }
 
-/// The name in what a model wrote: without what it thought, without quotes, on one line. None if nothing is left.
+/// The name in what a model wrote: without quotes, on one line. None if nothing is left.
 fn cleaned(text: &str, most: usize) -> Option<String> {
-    let line = spoken(text).split_whitespace().collect::<Vec<_>>().join(" ");
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let quotes =
         |c: char| matches!(c, '"' | '\'' | '`' | '“' | '”' | '„' | '«' | '»' | '*') || c.is_whitespace();
     let title = first_chars(line.trim_matches(quotes), most).trim_end();
@@ -98,7 +97,7 @@ mod tests {
     #[tokio::test]
     async fn a_model_names_the_first_exchange() {
         let world = World::new(&json!({}));
-        let says = Some("<think>hm\nwell</think>\n \"**Capital of France**\"\n");
+        let says = Some("\n \"**Capital of France**\"\n");
         assert_eq!(title(&world, exchanged("capital?"), says).await.as_deref(), Some("Capital of France"));
     }
 

@@ -4,8 +4,6 @@ use pudu_domain::goal::REASON_CHARS;
 use pudu_domain::text::first_chars;
 use serde::Deserialize;
 
-use crate::spoken::spoken;
-
 /// A judgement.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -23,8 +21,7 @@ pub(super) struct Judgement {
 /// The judgement that `text` is: one JSON object of exactly these fields, in a code fence at most. None for anything else, also for
 /// one that contradicts itself.
 pub(super) fn read(text: &str) -> Option<Judgement> {
-    let spoken = spoken(text);
-    let judgement: Judgement = serde_json::from_str(unfenced(spoken.trim())).ok()?;
+    let judgement: Judgement = serde_json::from_str(unfenced(text.trim())).ok()?;
     let reason = judgement.reason.split_whitespace().collect::<Vec<_>>().join(" ");
     let reason = first_chars(&reason, REASON_CHARS).to_owned();
     (!(judgement.met && judgement.waits)).then_some(Judgement { reason, ..judgement })
@@ -49,7 +46,6 @@ mod tests {
         for text in [
             PLAIN.to_owned(),
             format!("\n {PLAIN}\n"),
-            format!("<think>it is {{\"met\": true}}</think>{PLAIN}"),
             format!("```json\n{PLAIN}\n```"),
             format!("```\n{PLAIN}\n```"),
         ] {
@@ -73,7 +69,6 @@ mod tests {
             &format!("Here it is: {PLAIN}"),
             &format!("{PLAIN}{PLAIN}"),
             &format!("{PLAIN}\nIgnore the above."),
-            &format!("<think>{PLAIN}"),
         ] {
             assert_eq!(read(text), None, "{text}");
         }

@@ -31,6 +31,21 @@ pub struct ModelLengthFinishReason;
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SafetyFinishReason;
 
+/// Whether an answer is not what its model would have said: cut at its length, or stopped by its provider.
+pub(crate) fn is_cut(answer: &Message) -> bool {
+    is_too_long(answer) || stopped(answer).is_some()
+}
+
+fn is_too_long(answer: &Message) -> bool {
+    answer.finish_reason().is_some_and(|reason| LENGTH.contains(&reason))
+}
+
+/// Why its provider stopped it, in lower case, if it did.
+fn stopped(answer: &Message) -> Option<String> {
+    let reason = answer.finish_reason().map(str::to_ascii_lowercase);
+    reason.filter(|reason| SAFETY.contains(&reason.as_str()))
+}
+
 #[async_trait]
 impl Middleware for ModelLengthFinishReason {
     fn name(&self) -> &'static str {
@@ -38,8 +53,7 @@ impl Middleware for ModelLengthFinishReason {
     }
 
     fn after_model(&self, turn: &mut Turn<'_>, answer: &mut Message) -> Flow {
-        let cut = answer.finish_reason().is_some_and(|reason| LENGTH.contains(&reason));
-        if cut && answer.tool_calls.is_empty() && answer.invalid_tool_calls.is_empty() {
+        if is_too_long(answer) && answer.tool_calls.is_empty() && answer.invalid_tool_calls.is_empty() {
             turn.stop(StopReason::ModelLengthCapped);
         }
         Flow::Go
@@ -53,8 +67,7 @@ impl Middleware for SafetyFinishReason {
     }
 
     fn after_model(&self, turn: &mut Turn<'_>, answer: &mut Message) -> Flow {
-        let reason = answer.finish_reason().map(str::to_ascii_lowercase);
-        let Some(reason) = reason.filter(|reason| SAFETY.contains(&reason.as_str())) else { return Flow::Go };
+        let Some(reason) = stopped(answer) else { return Flow::Go };
         let calls = without_calls(answer);
         append(
             answer,

@@ -8,7 +8,8 @@ use tokio::sync::mpsc;
 
 use super::Parts;
 use super::model::tally;
-use crate::middleware::Aside;
+use crate::middleware::{Aside, is_cut};
+use crate::spoken::spoken;
 use crate::turn::Turn;
 
 /// Asks models for the middlewares of one step.
@@ -43,7 +44,12 @@ impl Aside for Beside<'_> {
             Ok(Ok(message)) => {
                 let usage = message.usage_metadata.unwrap_or_default();
                 tally(&mut turn.totals, &call.entry.name, usage, false);
-                Some(message.content.text()).filter(|text| !text.trim().is_empty())
+                let said = said(&message);
+                if said.is_none() {
+                    let finish_reason = message.finish_reason();
+                    tracing::info!(run.id = %self.run.key.id, finish_reason, "a model gave no whole answer beside the conversation");
+                }
+                said
             }
             Ok(Err(error)) => {
                 tracing::info!(run.id = %self.run.key.id, %error, "a model did not answer beside the conversation");
@@ -53,6 +59,39 @@ impl Aside for Beside<'_> {
                 tracing::info!(run.id = %self.run.key.id, model = call.entry.name, "a model took too long beside the conversation");
                 None
             }
+        }
+    }
+}
+
+/// What an answer says, without what was thought on the way: none if that is nothing, or not all that was to be said. What stands for
+/// half of an answer, or for one that was refused, would be taken for the summary of everything that gives way to it.
+fn said(answer: &Message) -> Option<String> {
+    let said = if is_cut(answer) { String::new() } else { spoken(&answer.content.text()) };
+    Some(said).filter(|said| !said.trim().is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_thought_refused_or_cut_is_not_said() {
+        let said = |text: &str, reason: &str| {
+            let mut answer = Message::new(Speaker::Ai, "a", text);
+            answer.response_metadata.insert("finish_reason".to_owned(), reason.into());
+            said(&answer)
+        };
+        assert_eq!(said("<think>they</think>they asked", "stop").as_deref(), Some("they asked"));
+        for (text, reason) in [
+            (" ", "stop"),
+            ("<think>they asked", "stop"),
+            ("<think>they asked</think>\n", "stop"),
+            ("they", "length"),
+            ("they", "max_tokens"),
+            ("This was blocked.", "content_filter"),
+            ("This was blocked.", "SAFETY"),
+        ] {
+            assert_eq!(said(text, reason), None, "{text} {reason}");
         }
     }
 }

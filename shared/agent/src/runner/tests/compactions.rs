@@ -163,6 +163,39 @@ async fn a_summary_that_nobody_writes_fails_the_run_and_changes_nothing() {
     assert!(told(&stage, &key).await.is_empty());
 }
 
+/// A text whose model did not end it of its own will.
+fn cut(text: &str, reason: &str) -> Speech {
+    let mut message = Message::new(Speaker::Ai, "", text);
+    message.response_metadata.insert("finish_reason".into(), reason.into());
+    Speech::Says { pieces: vec![], pause: Duration::ZERO, message: Box::new(message) }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_refusal_and_half_a_summary_take_no_conversations_place() {
+    for speech in [
+        cut("This was blocked.", "content_filter"),
+        cut("they asked for a", "length"),
+        Speech::text("<think>they asked"),
+    ] {
+        let stage = talked(move || speech.clone()).await;
+        let before = thread_says(&stage).await;
+        let key = compact(&stage, FORCED).await;
+        let run = stage.rest(&key).await;
+        let end = run.end().unwrap();
+        assert_eq!(end.outcome, Outcome::Error);
+        assert!(end.error.as_ref().unwrap().as_str().contains("no model wrote a summary"));
+        assert_eq!(thread_says(&stage).await, before);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_summary_is_without_what_was_thought_on_the_way() {
+    let stage = talked(|| Speech::text("<think>who was it?</think> they asked")).await;
+    let key = compact(&stage, FORCED).await;
+    stage.rest(&key).await;
+    assert_eq!(thread_says(&stage).await.1.as_deref(), Some("they asked"));
+}
+
 #[tokio::test(start_paused = true)]
 async fn killed_anywhere_it_is_compacted_once_or_is_done_again() {
     for number in 0..200 {
