@@ -21,6 +21,7 @@ use pudu_domain::run::Origin;
 use pudu_domain::state::Write;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
+use sha2::{Digest, Sha256};
 
 use crate::dates::rfc3339;
 use crate::middleware::{Aside, Flow, Middleware};
@@ -50,6 +51,8 @@ struct Counters {
     fruitless: u32,
     /// The answer that was judged last, by its id.
     judged: Option<String>,
+    /// A digest of what it said: a summary may have taken its place when the next one is judged.
+    said: Option<String>,
 }
 
 #[async_trait]
@@ -70,15 +73,15 @@ impl Middleware for GoalContinuation {
         if goal.status != GoalStatus::Active || counters.judged.as_ref() == Some(&answer.id) {
             return Flow::Go;
         }
-        let before = counters.judged.as_deref().and_then(|id| turn.state().message(id));
-        let repeats = before.is_some_and(|before| before.content.text() == answer.content.text());
+        let said = Some(hex::encode(Sha256::digest(answer.content.text())));
+        let repeats = counters.said == said;
         let asked = aside.ask(turn, None, texts::question(&goal, turn.state())).await;
         let (verdict, reason) = match asked.as_deref().map(judgement::read) {
             None => (Verdict::Unjudged, String::new()),
             Some(None) => (Verdict::Unreadable, String::new()),
             Some(Some(judgement)) => (counters.weigh(&judgement, repeats), judgement.reason),
         };
-        counters.judged = Some(answer.id);
+        (counters.judged, counters.said) = (Some(answer.id), said);
         turn.count(self.name(), &counters);
         note(turn, goal, verdict, reason, counters.continuations)
     }

@@ -165,6 +165,22 @@ fn two_continuations_without_progress_end_it_and_progress_begins_anew() {
     assert_eq!(came, [Continues, Continues, NoProgress], "the same words again are no progress");
 }
 
+#[tokio::test]
+async fn the_same_words_again_are_known_where_a_summary_has_taken_their_place() {
+    let (world, judge) = (World::new(&json!({})), judge(UNMET));
+    let said = |id: &str, state: &State| {
+        let messages = vec![human("u", "go"), ai(id, "the same", [])];
+        State { goal: held("").goal, counters: state.counters.clone(), messages, ..State::default() }
+    };
+    let mut verdicts = Vec::new();
+    let mut state = State::default();
+    for id in ["a", "b", "c"] {
+        (_, state, _) = judged(&world, said(id, &state), &judge).await;
+        verdicts.push(evaluation(&state).verdict);
+    }
+    assert_eq!(verdicts, [Verdict::Continues, Verdict::Continues, Verdict::NoProgress]);
+}
+
 #[test]
 fn another_run_begins_anew() {
     let world = World::new(&json!({}));
@@ -174,6 +190,7 @@ fn another_run_begins_anew() {
         continuations: 8,
         fruitless: 1,
         judged: None,
+        said: None,
     };
     state.counters.insert(GOAL_CONTINUATION.into(), json!(counters("before")));
     assert_eq!(GoalContinuation.counters(&world.turn(state.clone())).continuations, 0);
@@ -204,6 +221,48 @@ fn strangers_stand_in_lines_that_nothing_in_them_can_leave() {
         .map(|line| serde_json::from_str::<Value>(line).unwrap()["who"].as_str().unwrap().to_owned())
         .collect();
     assert_eq!(whose, ["user", "agent", "tool", "agent"], "{question}");
+}
+
+fn shown(state: &State) -> Vec<Value> {
+    let question = texts::question(&Goal::read(state.goal.as_ref().unwrap()).unwrap(), state);
+    assert!(question.chars().count() < 20_000, "{}", question.chars().count());
+    let (_, shown) = question.split_once("<conversation>\n").unwrap();
+    let lines = shown.trim_end_matches("\n</conversation>").lines();
+    lines.map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+#[test]
+fn no_message_takes_the_place_of_the_others() {
+    let mut state = held("last");
+    let large = json!({"content": "<\u{1b}\"".repeat(5000)});
+    let many = (0..100).map(|n| call(&format!("c{n}"), &"write".repeat(50), &large));
+    for n in 0..3 {
+        let at = state.messages.len() - 1;
+        let text = "\u{1b}<&".repeat(5000);
+        let loud = Message { name: Some("x".repeat(5000)), ..ai(&format!("m{n}"), &text, many.clone()) };
+        state.messages.insert(at, loud);
+    }
+    let shown = shown(&state);
+    assert_eq!(shown.len(), 5, "{shown:?}");
+    assert_eq!((&shown[0]["text"], &shown[4]["text"]), (&json!("go"), &json!("said last")));
+    for line in &shown[1..4] {
+        let calls = line["calls"].as_array().unwrap().len();
+        assert!(!line["text"].as_str().unwrap().is_empty() && calls > 0, "{line}");
+        assert_eq!(line["more_calls"], json!(100 - calls));
+    }
+}
+
+#[test]
+fn the_users_latest_words_are_always_shown() {
+    let mut state = held("last");
+    state.messages.insert(0, human("older", "older words"));
+    for n in 0..100 {
+        state.messages.insert(2, ai(&format!("m{n}"), &"x".repeat(5000), []));
+    }
+    let shown = shown(&state);
+    assert_eq!((&shown[0]["who"], &shown[0]["text"]), (&json!("user"), &json!("go")));
+    assert_eq!(shown.last().unwrap()["text"], "said last");
+    assert!(shown.len() > 5, "{}", shown.len());
 }
 
 #[test]

@@ -11,8 +11,14 @@ use crate::durable_context::escaped;
 
 /// Most characters of the conversation that are shown, the newest of it.
 const SHOWN: usize = 16_000;
-/// Most characters of one message.
+/// Most characters of the line of one message, as it is shown.
+const LINE: usize = 4000;
+/// Most characters of what one message says.
 const MESSAGE: usize = 2000;
+/// Most of its calls.
+const CALLS: usize = 16;
+/// Most characters of a tool's name.
+const NAME: usize = 64;
 /// Most characters of a call's arguments.
 const ARGUMENTS: usize = 400;
 /// Most characters of the summary of what came before.
@@ -53,20 +59,29 @@ pub(super) fn continuation(goal: &Goal, reason: &str) -> String {
     )
 }
 
-/// The newest messages that fit, a line each.
+/// The newest messages that fit, a line each; and what the user said last, however long ago that was.
 fn conversation(messages: &[Message]) -> String {
-    let mut left = SHOWN;
+    let users = messages.iter().rposition(Message::is_from_user);
+    let mut last_words = users.and_then(|at| messages.get(at)).and_then(line);
+    let mut left = SHOWN.saturating_sub(last_words.as_ref().map_or(0, |line| line.chars().count()));
     let mut lines = Vec::new();
-    for line in messages.iter().rev().filter_map(line) {
+    for (at, message) in messages.iter().enumerate().rev() {
+        if Some(at) == users {
+            lines.extend(last_words.take());
+            continue;
+        }
+        let Some(line) = line(message) else { continue };
         let Some(after) = left.checked_sub(line.chars().count()) else { break };
         left = after;
         lines.push(line);
     }
+    lines.extend(last_words);
     lines.reverse();
     lines.join("\n")
 }
 
-/// A message as it is shown; none for what this house told the model on the way.
+/// A message as it is shown; none for what this house told the model on the way. What is long where it is escaped is cut shorter, so
+/// that no message takes the place of all others.
 fn line(message: &Message) -> Option<String> {
     if message.name.as_deref() == Some(GOAL_CONTINUATION) {
         return Some(json!({ "who": "house", "text": CONTINUED }).to_string());
@@ -77,21 +92,37 @@ fn line(message: &Message) -> Option<String> {
         Speaker::Tool => "tool",
         Speaker::Human | Speaker::System => return None,
     };
+    let mut line = whole(message, who, 1);
+    for part in [2, 4, 8] {
+        if line.chars().count() <= LINE {
+            break;
+        }
+        line = whole(message, who, part);
+    }
+    Some(line)
+}
+
+/// The line of a message with that part of everything that is shown of one.
+fn whole(message: &Message, who: &str, part: usize) -> String {
     let text = message.content.text();
     let mut shown = Map::new();
     let mut show = |name: &str, value: Value| drop(shown.insert(name.to_owned(), value));
     show("who", who.into());
-    show("text", first_chars(text.trim(), MESSAGE).into());
+    show("text", first_chars(text.trim(), MESSAGE / part).into());
     if message.speaker == Speaker::Tool {
-        show("tool", json!(message.name));
+        show("tool", json!(message.name.as_deref().map(|name| first_chars(name, NAME))));
         show("status", json!(message.status));
     }
     if !message.tool_calls.is_empty() {
         let call = |call: &ToolCall| {
             let args = json!(call.args).to_string();
-            json!({ "tool": call.name, "with": first_chars(&args, ARGUMENTS) })
+            json!({ "tool": first_chars(&call.name, NAME), "with": first_chars(&args, ARGUMENTS / part) })
         };
-        show("calls", message.tool_calls.iter().map(call).collect());
+        let most = CALLS / part;
+        show("calls", message.tool_calls.iter().take(most).map(call).collect());
+        if let Some(more) = message.tool_calls.len().checked_sub(most).filter(|more| *more > 0) {
+            show("more_calls", more.into());
+        }
     }
-    Some(escaped(&Value::Object(shown).to_string()))
+    escaped(&Value::Object(shown).to_string())
 }
