@@ -1,4 +1,5 @@
-//! Row 32, `TerminalResponse`: no run ends in silence. A model that says nothing is asked once more, then the run fails visibly.
+//! Row 32, `TerminalResponse`: no run ends in silence. A model that says nothing is asked once more; if it says nothing again, the run
+//! fails visibly.
 
 use async_trait::async_trait;
 use pudu_domain::chat::{Content, Message, Speaker};
@@ -29,6 +30,10 @@ impl Middleware for TerminalResponse {
 
     fn after_model(&self, turn: &mut Turn<'_>, answer: &mut Message) -> Flow {
         if !is_silent(answer) {
+            // The next silence is another one.
+            if turn.counters::<bool>(NAME) {
+                turn.count(NAME, &false);
+            }
             return Flow::Go;
         }
         if !turn.counters::<bool>(NAME) {
@@ -65,6 +70,18 @@ mod tests {
         assert!(turn.failed().is_none() && silent.content.is_blank());
         assert_eq!(TerminalResponse.after_model(&mut turn, &mut silent), Flow::Go);
         assert!(turn.failed().is_some() && !silent.content.is_blank());
+    }
+
+    #[test]
+    fn each_silence_is_asked_about_once() {
+        let world = World::new(&json!({}));
+        let mut turn = world.turn(State::default());
+        let mut said = |text: &str| TerminalResponse.after_model(&mut turn, &mut ai("a", text, []));
+        assert_eq!(
+            ["", "said", " ", "more", ""].map(&mut said).map(|flow| flow == Flow::Again),
+            [true, false, true, false, true]
+        );
+        assert!(turn.failed().is_none());
     }
 
     #[test]
