@@ -85,7 +85,7 @@ impl Session {
         }
         progress.again = flow == Flow::Again;
         progress.ended = flow == Flow::End;
-        progress.stopped = progress.stopped.or(turn.stopped());
+        progress.stop(turn.stopped());
         progress.failed = progress.failed.take().or_else(|| turn.failed().map(str::to_owned));
         let metadata = json!({ "model_name": entry.name, "usage": answer.usage_metadata });
         turn.tell(record("llm.ai.response", "message", json!(answer), metadata));

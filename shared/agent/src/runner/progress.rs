@@ -66,6 +66,13 @@ impl Progress {
         self.ended || self.failed.is_some() || stopped
     }
 
+    /// Notes what cut the run short. The first reason stays, unless it is the one by which nothing was cut short.
+    pub(super) fn stop(&mut self, reason: Option<StopReason>) {
+        if matches!(self.stopped, None | Some(StopReason::SubagentLimitCapped)) {
+            self.stopped = reason.or(self.stopped);
+        }
+    }
+
     /// Counts the round of tools that the model's last answer wants, once.
     pub(super) fn begin_round(&mut self, state: &State) {
         if !self.has_begun_round(state) {
@@ -165,6 +172,22 @@ mod tests {
         assert_eq!(after(vec![ai(&["1"]), done]), Next::Model);
         assert_eq!(after(vec![ai(&["1"]), user()]), Next::Model, "what was interrupted is not made up for");
         assert_eq!(after(vec![]), Next::End);
+    }
+
+    #[test]
+    fn calls_to_subagents_that_were_not_made_hide_no_later_reason() {
+        let mut progress = Progress::default();
+        for (reason, stopped, cut) in [
+            (None, None, false),
+            (Some(StopReason::SubagentLimitCapped), Some(StopReason::SubagentLimitCapped), false),
+            (None, Some(StopReason::SubagentLimitCapped), false),
+            (Some(StopReason::TokenCapped), Some(StopReason::TokenCapped), true),
+            (Some(StopReason::SubagentLimitCapped), Some(StopReason::TokenCapped), true),
+            (Some(StopReason::LoopCapped), Some(StopReason::TokenCapped), true),
+        ] {
+            progress.stop(reason);
+            assert_eq!((progress.stopped, progress.is_cut_short()), (stopped, cut), "{reason:?}");
+        }
     }
 
     #[test]
