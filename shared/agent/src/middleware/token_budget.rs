@@ -6,7 +6,7 @@ use pudu_domain::chat::{Message, Speaker};
 use pudu_domain::run::StopReason;
 use serde::{Deserialize, Serialize};
 
-use super::{Flow, Middleware, Request, append, without_calls};
+use super::{Aside, Flow, Middleware, Request, append, without_calls};
 use crate::turn::Turn;
 
 const NAME: &str = "token_budget";
@@ -93,6 +93,14 @@ impl Middleware for TokenBudget {
             turn.count(NAME, &counters);
         }
         Flow::Go
+    }
+
+    /// A last word within the budget is an end like any other, but nobody has the run go on with what it does not have.
+    async fn before_end(&self, turn: &mut Turn<'_>, _aside: &dyn Aside) -> Flow {
+        match Budget::of(turn) {
+            Some(Budget { stops_at, .. }) if turn.totals.tokens.total_tokens >= stops_at => Flow::End,
+            _ => Flow::Go,
+        }
     }
 }
 

@@ -1,14 +1,18 @@
-//! A call of a model beside the conversation: a summary, a title, a judgement.
+//! A call of a model beside the conversation: a summary, a title, a judgement. One that fails is made again as often as a call of the
+//! conversation is (agent reference 1.5), but what it is for is never waited for long: whoever asks can do without.
+
+use std::time::Duration;
 
 use async_trait::async_trait;
-use pudu_app::ports::{ModelCall, ModelEntry};
+use pudu_app::ports::{ModelCall, ModelEntry, ModelError};
 use pudu_domain::Run;
 use pudu_domain::chat::{Message, Speaker};
 use tokio::sync::mpsc;
 
 use super::Parts;
-use super::model::tally;
+use super::model::{PATIENCE, draw, tally};
 use crate::middleware::{Aside, is_cut};
+use crate::retry::{After, Retries};
 use crate::spoken::spoken;
 use crate::turn::Turn;
 
@@ -16,8 +20,8 @@ use crate::turn::Turn;
 pub(super) struct Beside<'a> {
     pub(super) parts: &'a Parts,
     pub(super) run: &'a Run,
-    /// The run's own model.
-    pub(super) entry: &'a ModelEntry,
+    /// The run's own model; none if it is not to be had.
+    pub(super) entry: Option<&'a ModelEntry>,
 }
 
 #[async_trait]
@@ -30,35 +34,56 @@ impl Aside for Beside<'_> {
             }
             None => None,
         };
+        let Some(entry) = other.or_else(|| self.entry.cloned()) else {
+            tracing::info!(run.id = %self.run.key.id, "there is no model to be asked beside the conversation");
+            return None;
+        };
         let call = ModelCall {
-            entry: other.unwrap_or_else(|| self.entry.clone()),
+            entry,
             messages: vec![Message::new(Speaker::Human, "aside", prompt)],
             tools: Vec::new(),
             id: "aside".to_owned(),
             reasoning_effort: None,
         };
-        let (send, heard) = mpsc::channel(1);
-        // Nobody listens, and a model does not wait for that.
-        drop(heard);
-        match tokio::time::timeout(call.entry.timeout, self.parts.models.call(&call, send)).await {
-            Ok(Ok(message)) => {
-                let usage = message.usage_metadata.unwrap_or_default();
-                tally(&mut turn.totals, &call.entry.name, usage, false);
-                let said = said(&message);
-                if said.is_none() {
-                    let finish_reason = message.finish_reason();
-                    tracing::info!(run.id = %self.run.key.id, finish_reason, "a model gave no whole answer beside the conversation");
-                }
-                said
-            }
-            Ok(Err(error)) => {
-                tracing::info!(run.id = %self.run.key.id, %error, "a model did not answer beside the conversation");
-                None
-            }
-            Err(_) => {
+        let answer = self.answer(&call).await?;
+        tally(&mut turn.totals, &call.entry.name, answer.usage_metadata.unwrap_or_default(), false);
+        let said = said(&answer);
+        if said.is_none() {
+            let finish_reason = answer.finish_reason();
+            tracing::info!(run.id = %self.run.key.id, finish_reason, "a model gave no whole answer beside the conversation");
+        }
+        said
+    }
+}
+
+impl Beside<'_> {
+    /// The answer to `call`, also after another try; none if there is none, which is logged.
+    async fn answer(&self, call: &ModelCall) -> Option<Message> {
+        let mut retries = Retries::of(call.entry.retries);
+        loop {
+            let (send, heard) = mpsc::channel(1);
+            // Nobody listens, and a model does not wait for that.
+            drop(heard);
+            let answered = self.parts.models.call(call, send);
+            // One that has used up all of its time is not given as much again.
+            let Ok(answered) = tokio::time::timeout(call.entry.timeout, answered).await else {
                 tracing::info!(run.id = %self.run.key.id, model = call.entry.name, "a model took too long beside the conversation");
-                None
-            }
+                return None;
+            };
+            let error = match answered {
+                Ok(answer) => return Some(answer),
+                Err(error) => error,
+            };
+            tracing::info!(run.id = %self.run.key.id, %error, "a model did not answer beside the conversation");
+            self.parts.clock.sleep(self.pause(&mut retries, &error)?).await;
+        }
+    }
+
+    /// How long is waited before another try; none if there is none.
+    fn pause(&self, retries: &mut Retries, error: &ModelError) -> Option<Duration> {
+        match retries.after(error, draw(&*self.parts.random)) {
+            After::Wait { wait, .. } => Some(wait).filter(|wait| *wait <= PATIENCE),
+            After::Without(_) | After::GiveUp => None,
         }
     }
 }

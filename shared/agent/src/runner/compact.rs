@@ -37,7 +37,7 @@ impl Session {
             let model = settings.model.as_deref().filter(|_| options.model.is_none());
             let chosen = self.available().await?;
             let parts = Arc::clone(&self.parts);
-            let aside = Beside { parts: &parts, run: &run, entry: &chosen.entry };
+            let aside = Beside { parts: &parts, run: &run, entry: Some(&chosen.entry) };
             self.watched(shorten(&mut turn, &aside, keep, model)).await?
         } else {
             Shortened::Untouched

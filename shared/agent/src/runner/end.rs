@@ -21,9 +21,10 @@ impl Session {
         let parts = Arc::clone(&self.parts);
         let (spec, options, run) = (Arc::clone(&self.spec), Arc::clone(&self.options), self.run.clone());
         let chain = self.chain().to_vec();
-        let Ok(chosen) = self.chosen().await? else { return Ok(false) };
+        let chosen = self.chosen().await?.ok();
         let mut turn = Turn::new(&run, &spec, &options, self.state.clone(), self.now());
-        let aside = Beside { parts: &parts, run: &run, entry: &chosen.entry };
+        let entry = chosen.as_ref().map(|chosen| &chosen.entry);
+        let aside = Beside { parts: &parts, run: &run, entry };
         let again = self.watched(async {
             for middleware in &chain {
                 match middleware.before_end(&mut turn, &aside).await {
@@ -50,18 +51,18 @@ impl Session {
         let parts = Arc::clone(&self.parts);
         let (spec, options, run) = (Arc::clone(&self.spec), Arc::clone(&self.options), self.run.clone());
         let chain = self.chain().to_vec();
-        if let Ok(chosen) = self.chosen().await? {
-            let mut turn = Turn::new(&run, &spec, &options, self.state.clone(), self.now());
-            let aside = Beside { parts: &parts, run: &run, entry: &chosen.entry };
-            self.watched(async {
-                for middleware in chain.iter().rev() {
-                    middleware.after_run(&mut turn, &aside).await;
-                }
-            })
-            .await?;
-            if turn.has_changed() {
-                self.keep(turn, &[], true).await?;
+        let chosen = self.chosen().await?.ok();
+        let mut turn = Turn::new(&run, &spec, &options, self.state.clone(), self.now());
+        let entry = chosen.as_ref().map(|chosen| &chosen.entry);
+        let aside = Beside { parts: &parts, run: &run, entry };
+        self.watched(async {
+            for middleware in chain.iter().rev() {
+                middleware.after_run(&mut turn, &aside).await;
             }
+        })
+        .await?;
+        if turn.has_changed() {
+            self.keep(turn, &[], true).await?;
         }
         let outcome = if progress.failed.is_some() { Outcome::Error } else { Outcome::Success };
         let ending = Ending::new(outcome, progress.failed.as_deref());

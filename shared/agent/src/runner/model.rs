@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use pudu_app::depth::{MAX_DEPTH, is_shallow};
 use pudu_app::models::Chosen;
-use pudu_app::ports::{ModelCall, ModelError, ModelFault, ToolDefinition};
+use pudu_app::ports::{ModelCall, ModelError, ModelFault, Random, ToolDefinition};
 use pudu_domain::chat::{InvalidToolCall, Message, Speaker, ToolCall, Usage};
 use pudu_domain::run::{Command, Notice, Totals};
 use serde_json::{Value, json};
@@ -20,7 +20,7 @@ use crate::retry::{self, After, Retries};
 use crate::turn::{Turn, record};
 
 /// Longest pause before another try that is waited for here; for a longer one the run is parked, which costs nothing.
-const PATIENCE: Duration = Duration::from_secs(20);
+pub(super) const PATIENCE: Duration = Duration::from_secs(20);
 /// Longest pause that is made at all, whatever a provider names: whoever waits for the run is told sooner that it failed.
 const LONGEST: Duration = Duration::from_mins(10);
 
@@ -43,7 +43,7 @@ impl Session {
         progress.again = false;
         let chosen = self.available().await?;
         let entry = chosen.entry.clone();
-        let aside = Beside { parts: &parts, run: &run, entry: &entry };
+        let aside = Beside { parts: &parts, run: &run, entry: Some(&entry) };
         self.watched(async {
             for middleware in &chain {
                 middleware.before_model(&mut turn, &aside).await;
@@ -205,10 +205,15 @@ impl Session {
     }
 
     fn draw(&self) -> u64 {
-        let mut bytes = [0; 8];
-        self.parts.random.fill(&mut bytes);
-        u64::from_be_bytes(bytes)
+        draw(&*self.parts.random)
     }
+}
+
+/// 64 random bits.
+pub(super) fn draw(random: &dyn Random) -> u64 {
+    let mut bytes = [0; 8];
+    random.fill(&mut bytes);
+    u64::from_be_bytes(bytes)
 }
 
 /// Leaves a tool out that the provider does not take, and says which, whose, and where its schema is at fault.

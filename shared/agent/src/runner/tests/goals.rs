@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use pudu_app::ports::{Clock, ModelCall, RecordQuery};
+use pudu_app::ports::{Clock, ModelCall, ModelFault, RecordQuery};
 use pudu_app::runs::{NewThread, Update};
 use pudu_app::worker::Ran;
-use pudu_domain::chat::Speaker;
+use pudu_domain::chat::{Speaker, Usage};
 use pudu_domain::goal::{Goal, QUESTION, Verdict};
 use pudu_domain::run::{Notice, Outcome, StopReason};
 use pudu_domain::state::{State, Write};
@@ -44,7 +44,16 @@ async fn talking(
     judge: impl Fn(&ModelCall) -> Speech + Send + 'static,
     agent: impl Fn(&ModelCall) -> Speech + Send + 'static,
 ) -> Stage {
-    let mut stage = Stage::new(move |model: &ModelCall| match model.tools.is_empty() {
+    conversing(json!({}), judge, agent).await
+}
+
+/// The same with these blocks in the config.
+async fn conversing(
+    blocks: Value,
+    judge: impl Fn(&ModelCall) -> Speech + Send + 'static,
+    agent: impl Fn(&ModelCall) -> Speech + Send + 'static,
+) -> Stage {
+    let mut stage = Stage::configured(blocks, move |model: &ModelCall| match model.tools.is_empty() {
         true if is_judged(model) => judge(model),
         true => Speech::text("Name"),
         false => agent(model),
@@ -154,18 +163,86 @@ async fn two_continuations_without_progress_end_the_run() {
 
 #[tokio::test(start_paused = true)]
 async fn a_judgement_that_cannot_be_read_ends_the_run_well() {
-    for (says, came) in [
-        (Speech::text("No, it must go on! {\"met\": false}"), Verdict::Unreadable),
-        (Speech::text("  "), Verdict::Unjudged),
-        (Speech::fails(pudu_app::ports::ModelFault::Transient), Verdict::Unjudged),
+    for (says, came, tries) in [
+        (Speech::text("No, it must go on! {\"met\": false}"), Verdict::Unreadable, 1),
+        (Speech::text("  "), Verdict::Unjudged, 1),
+        (Speech::fails(ModelFault::Auth), Verdict::Unjudged, 1),
+        (Speech::fails(ModelFault::Transient), Verdict::Unjudged, 3),
+        // Of a breaker that is open, or of a provider that wants to be left alone for long: nobody waits for that.
+        (
+            Speech::Fails { fault: ModelFault::Busy, retry_after: Some(Duration::from_mins(1)) },
+            Verdict::Unjudged,
+            1,
+        ),
     ] {
         let stage = held(move |_| says.clone()).await;
         let key = stage.admit("r1", "begin", &json!({})).await;
         let run = stage.rest(&key).await;
         assert_eq!(run.end().map(|end| end.outcome), Some(Outcome::Success));
         let state = stage.state(&key).await;
-        assert_eq!((turns(&state), verdict(&state), asked(&stage)), ((1, 0), (came, 0), 1));
+        assert_eq!((turns(&state), verdict(&state), asked(&stage)), ((1, 0), (came, 0), tries));
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_judge_that_fails_once_is_asked_again() {
+    let mut asked = 0;
+    let judge = Mutex::new(move |_: &ModelCall| {
+        asked += 1;
+        if asked == 1 { Speech::fails(ModelFault::Transient) } else { judges(true, true) }
+    });
+    let stage = held(move |model| (judge.lock().unwrap())(model)).await;
+    let key = stage.admit("r1", "begin", &json!({})).await;
+    stage.rest(&key).await;
+    let state = stage.state(&key).await;
+    assert_eq!((turns(&state), verdict(&state)), ((1, 0), (Verdict::Met, 0)));
+    assert_eq!(verdicts(&stage, &key).await, ["met"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_judgement_for_which_there_is_no_model_is_told_as_one_that_did_not_come() {
+    let stage = talking(|_| judges(false, true), |_| Speech::slowly("said it", Duration::from_mins(1))).await;
+    let key = stage.admit("r1", "begin", &json!({})).await;
+    let runner = stage.runner(&Gate::open());
+    // While it answers the operator takes the secret away that its model needs.
+    let taken = async {
+        while stage.models.heard().is_empty() {
+            stage.clock.sleep(Duration::from_millis(1)).await;
+        }
+        let mut config = pudu_testkit::fixture::config();
+        let entry = json!({"name": "fake", "use": "langchain_openai:ChatOpenAI", "model": "fake", "api_key": "$GONE"});
+        config["models"] = json!([entry]);
+        let configs = stage.wiring(&Gate::open()).configs;
+        configs.import(pudu_config::Document::parse(config).unwrap(), None).await.unwrap();
+    };
+    tokio::join!(stage.work(&runner, &key, LONG), taken);
+    let run = stage.load(&key).await;
+    assert_eq!(run.end().map(|end| end.outcome), Some(Outcome::Success));
+    let state = stage.state(&key).await;
+    assert_eq!((turns(&state), verdict(&state), asked(&stage)), ((1, 0), (Verdict::Unjudged, 0), 0));
+    assert_eq!(verdicts(&stage, &key).await, ["unjudged"]);
+    assert_eq!(state.title.as_deref(), Some("begin"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_run_whose_tokens_are_used_up_is_not_continued() {
+    let block = json!({"token_budget": {"enabled": true, "max_tokens": 1000}});
+    let tokens = |text: &str| {
+        let Speech::Says { mut message, .. } = Speech::text(text) else { panic!() };
+        message.usage_metadata = Some(Usage { input_tokens: 490, output_tokens: 5, total_tokens: 495 });
+        Speech::Says { pieces: vec![], pause: Duration::ZERO, message }
+    };
+    let stage = conversing(
+        block,
+        |_| judges(false, true),
+        move |model| tokens(&format!("heard {}", model.messages.len())),
+    )
+    .await;
+    let key = stage.admit("r1", "begin", &json!({})).await;
+    let run = stage.rest(&key).await;
+    assert_eq!(run.end().map(|end| (end.outcome, end.stop_reason)), Some((Outcome::Success, None)));
+    // 495 of the agent, 15 of the judge, 495 of the agent: the second answer is the last.
+    assert_eq!((turns(&stage.state(&key).await), asked(&stage)), ((2, 1), 1));
 }
 
 #[tokio::test(start_paused = true)]
