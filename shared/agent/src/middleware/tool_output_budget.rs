@@ -12,13 +12,14 @@ use pudu_app::runs::results::{self, Results};
 use pudu_config::{Ends, ToolOutput};
 use pudu_domain::chat::{Content, Message, Speaker, ToolCall};
 use pudu_domain::text::first_chars;
+use serde_json::Value;
 
-use super::{Middleware, Request};
+use super::{FROM_SERVER, Middleware, Request};
 use crate::read_tool_result::{self, MOST_CHARS, READ_TOOL_RESULT};
 use crate::turn::Turn;
 use kind::Kind;
 
-/// Tools that bring parts by themselves.
+/// Tools of this house that bring parts by themselves. A server's of the same name is a stranger's.
 const EXEMPT: [&str; 2] = ["read_file", READ_TOOL_RESULT];
 
 /// The middleware. Its numbers are the operator's (`tool_output` in the config).
@@ -36,8 +37,10 @@ impl Middleware for ToolOutputBudget {
 
     fn shape(&self, turn: &Turn<'_>, request: &mut Request) {
         let limits = &turn.options.house.agents.tool_output;
-        let results = request.messages.iter_mut().filter(|message| message.speaker == Speaker::Tool);
-        for message in results.filter(|message| !is_exempt(message, limits)) {
+        let said = request.messages.iter_mut().filter(|message| message.speaker == Speaker::Tool);
+        // What was told in short is as long as the operator wants it.
+        let whole = |message: &&mut Message| !is_exempt(message, limits) && results::noted(message).is_none();
+        for message in said.filter(whole) {
             cut(message, limits);
         }
     }
@@ -70,7 +73,8 @@ impl Middleware for ToolOutputBudget {
 
 fn is_exempt(message: &Message, limits: &ToolOutput) -> bool {
     let name = message.name.as_deref().unwrap_or_default();
-    EXEMPT.contains(&name) || limits.exempt.iter().any(|exempt| exempt == name)
+    let ours = message.additional_kwargs.get(FROM_SERVER) != Some(&Value::Bool(true));
+    (ours && EXEMPT.contains(&name)) || limits.exempt.iter().any(|exempt| exempt == name)
 }
 
 /// What stands in the place of a result that was kept.

@@ -1,14 +1,19 @@
 //! A new thread from a message of another: what was said up to it, and nothing that belongs to the old thread's folders. Long
 //! results of tools, which messages only refer to, come along.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use futures_util::stream::{self, StreamExt, TryStreamExt};
 use pudu_domain::conversation::Head;
 use pudu_domain::{Conversation, Scope, ThreadKey};
 
 use super::results::{self, Results};
 use super::{CheckpointError, Runs, UpdateError};
 use crate::ports::ConversationKept;
+
+/// Results that are copied side by side.
+const COPIES: usize = 16;
 
 /// A branch that is wanted.
 #[derive(Debug, Clone)]
@@ -49,13 +54,8 @@ impl Runs {
         state.thread_data = None;
         state.counters.clear();
         state.title = branch.title.or(state.title);
-        if let Some(blobs) = &self.checkpoints.blobs {
-            let results = Results::new(Arc::clone(blobs));
-            for name in state.messages.iter().filter_map(results::noted) {
-                let copied = results.copy(&branch.from, &branch.to, name).await;
-                copied.map_err(CheckpointError::from)?;
-            }
-        }
+        let kept: BTreeSet<String> =
+            state.messages.iter().filter_map(results::noted).map(str::to_owned).collect();
         let parent = view.checkpoint.head;
         let fresh = Conversation {
             title: state.title.clone(),
@@ -68,8 +68,24 @@ impl Runs {
             // An id that was made for it is nobody else's.
             _ => return Err(super::restless("making a branch").into()),
         }
+        self.take_along(&branch.from, &branch.to, kept).await?;
         let conversation = self.store.conversation(&branch.to).await.map_err(CheckpointError::from)?;
         let conversation = conversation.ok_or(UpdateError::NoThread)?;
         Ok(Some(Branched { conversation, parent, message }))
+    }
+
+    /// Long results, when their new thread is there: what belongs to no thread would never go.
+    async fn take_along(
+        &self,
+        from: &ThreadKey,
+        to: &ThreadKey,
+        names: BTreeSet<String>,
+    ) -> Result<(), CheckpointError> {
+        let Some(blobs) = &self.checkpoints.blobs else { return Ok(()) };
+        let results = Results::new(Arc::clone(blobs));
+        let copies = names.iter().map(|name| results.copy(from, to, name));
+        let copies: Vec<_> = copies.collect();
+        stream::iter(copies).buffer_unordered(COPIES).try_collect::<()>().await?;
+        Ok(())
     }
 }

@@ -109,7 +109,8 @@ impl Deletion {
         self.conclude(&thread, command).await
     }
 
-    /// The rows that name them are gone, so nobody writes more of them. What fails is done again from here.
+    /// The rows that name them are gone. What fails is done again from here. A worker whose run was ended under it may still put one
+    /// that it had begun to; nothing names that one, and nothing removes it.
     async fn remove_blobs(&self, key: &ThreadKey) -> Command {
         match self.blobs.remove_all(key).await {
             Ok(()) => Command::Finish,

@@ -105,6 +105,36 @@ async fn what_brings_parts_by_itself_is_left_alone() {
     }
 }
 
+/// A server may call its tool like one of this house.
+#[tokio::test]
+async fn a_servers_tool_is_not_left_alone_for_its_name() {
+    let world = World::new(&json!({}));
+    let budget = ToolOutputBudget { results: Some(Results::new(Arc::new(FakeBlobs::default()))) };
+    for name in ["read_file", READ_TOOL_RESULT] {
+        let call = call("c", name, &json!({}));
+        let mut answer = Message::tool(&call, ToolStatus::Success, "a".repeat(40_000));
+        answer.additional_kwargs.insert(FROM_SERVER.to_owned(), true.into());
+        budget.after_tool(&mut world.turn(State::default()), &call, &mut answer).await;
+        assert!(results::noted(&answer).is_some(), "{name}");
+    }
+}
+
+#[tokio::test]
+async fn what_is_told_in_short_stays_as_long_as_the_operator_wants_it() {
+    let mut world = World::new(&json!({}));
+    let limits = &mut Arc::make_mut(&mut world.options.house).agents.tool_output;
+    limits.preview = Ends { head: 40_000, tail: 0 };
+    let text = "a".repeat(100_000);
+    let message = over(Some(Arc::new(FakeBlobs::default())), &world, "t", text.clone()).await;
+    let short = message.content.text();
+    assert!(short.len() > 40_000 && results::noted(&message).is_some());
+    let plain = Message::tool(&call("d", "t", &json!({})), ToolStatus::Success, text);
+    let mut request = Request { system: Vec::new(), messages: vec![message, plain], tools: Vec::new() };
+    ToolOutputBudget { results: None }.shape(&world.turn(State::default()), &mut request);
+    assert_eq!(request.messages[0].content.text(), short);
+    assert!(request.messages[1].content.text().len() < 12_000, "what was not kept is cut");
+}
+
 #[tokio::test]
 async fn nobody_is_told_to_read_what_it_has_no_tool_for() {
     let mut world = World::new(&json!({}));
