@@ -53,6 +53,8 @@ pub struct Conversation {
     pub runs: u32,
     /// Where it stands.
     pub status: Status,
+    /// Where it stood when the active run took it, if that is none that answers: there it stands behind it, however that ends.
+    pub stood: Option<Status>,
     /// What it is called.
     pub title: Option<String>,
     /// What its callers note of it.
@@ -128,6 +130,7 @@ impl Conversation {
             head: None,
             runs: 0,
             status: Status::Idle,
+            stood: None,
             title: None,
             metadata: Map::new(),
             assistant: None,

@@ -74,5 +74,6 @@ async fn one_that_takes_too_long_is_told_where_it_is_and_is_a_run_like_any_other
     assert_eq!(cancel.status, 202);
     assert_eq!(talk.get(&place).await["status"], "interrupted");
     assert_eq!(talk.get("/api/threads/t/state").await, before);
+    assert_eq!(talk.get("/api/threads/t").await["status"], "idle", "the thread is as it was");
     talk.lived(said("again"), "hello again").await;
 }

@@ -82,6 +82,9 @@ pub fn admit(wanted: Admission, seen: &Seen<'_>, now: Timestamp, policy: &Policy
         Durable::default()
     } else {
         after.active = Some(id.clone());
+        // One that takes the place of another has nothing to give back: that one was interrupted.
+        let stands = Some(after.status).filter(|status| *status != Status::Busy);
+        after.stood = if spec.operation.is_run() { None } else { after.stood.or(stands) };
         after.status = Status::Busy;
         Durable::waiting(Due { lane: Lane::Run, at: now })
     };

@@ -347,11 +347,11 @@ fn pass_on(change: &mut Change, ending: &Ending, seen: &Seen<'_>, now: Timestamp
             change.others.push(written);
             change.born.push(birth);
         }
-        after.status = match ending.outcome {
+        after.status = after.stood.take().unwrap_or(match ending.outcome {
             Outcome::Success => Status::Idle,
             Outcome::Interrupted => Status::Interrupted,
             Outcome::Error | Outcome::Timeout => Status::Error,
-        };
+        });
         if let Some(id) = after.queue.first().cloned() {
             let next = seen.next.filter(|next| next.key.id == id).ok_or(Rejected::Stale)?;
             after.queue.remove(0);

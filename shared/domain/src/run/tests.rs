@@ -1,4 +1,5 @@
 mod aside;
+mod stands;
 
 use serde_json::json;
 
@@ -73,7 +74,11 @@ impl World {
     }
 
     fn admit(&mut self, name: &str, strategy: Strategy) -> Result<(), Refused> {
-        let change = admit(wanted(name, strategy), &self.seen(None), NOW, &Policy::default())?;
+        self.take(wanted(name, strategy))
+    }
+
+    fn take(&mut self, wanted: Admission) -> Result<(), Refused> {
+        let change = admit(wanted, &self.seen(None), NOW, &Policy::default())?;
         self.keep(change);
         Ok(())
     }

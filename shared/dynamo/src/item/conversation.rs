@@ -20,6 +20,8 @@ const QUEUE: &str = "qu";
 const HEAD: &str = "hd";
 const RUNS: &str = "rn";
 const STATUS: &str = "st";
+/// Where it stood before an active run that answers nobody; absent otherwise.
+const STOOD: &str = "sb";
 const TITLE: &str = "ti";
 const METADATA: &str = "md";
 const ASSISTANT: &str = "as";
@@ -60,6 +62,7 @@ pub(crate) fn encode(conversation: &Conversation) -> Result<Row, EncodeError> {
         .maybe(head, |w, head| w.value(HEAD, head))
         .number(RUNS, conversation.runs)
         .text(STATUS, conversation.status.as_str())
+        .maybe(conversation.stood, |w, status| w.text(STOOD, status.as_str()))
         .maybe(conversation.title.as_ref(), |w, title| w.text(TITLE, title))
         .value(METADATA, body::encode(ITEM, &conversation.metadata)?)
         .maybe(conversation.assistant.as_ref(), |w, name| w.text(ASSISTANT, name))
@@ -91,6 +94,7 @@ pub(crate) fn decode(row: &Row) -> Result<Conversation, StoreError> {
     } else {
         Scope::All
     };
+    let stood = if reader.has(STOOD) { Some(reader.parsed(STOOD, super::run::word)?) } else { None };
     Ok(Conversation {
         thread,
         revision: reader.number(attr::REVISION)?,
@@ -99,6 +103,7 @@ pub(crate) fn decode(row: &Row) -> Result<Conversation, StoreError> {
         head,
         runs: reader.number(RUNS)?,
         status: reader.parsed(STATUS, super::run::word)?,
+        stood,
         title: reader.text_maybe(TITLE)?.map(str::to_owned),
         metadata: body::decode::<Map<String, Value>>(reader, METADATA)?,
         assistant: reader.text_maybe(ASSISTANT)?.map(str::to_owned),

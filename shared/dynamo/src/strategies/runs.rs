@@ -203,13 +203,13 @@ pub(crate) fn told() -> impl Strategy<Value = Vec<Told>> {
 
 pub(crate) fn conversation() -> impl Strategy<Value = Conversation> {
     let statuses = [Status::Idle, Status::Busy, Status::Interrupted, Status::Error];
-    let numbers = (any::<u64>(), any::<u32>(), 0..statuses.len());
+    let numbers = (any::<u64>(), any::<u32>(), 0..statuses.len(), of(0..statuses.len()));
     let named = (of("\\PC{0,60}"), of("\\PC{0,30}"), object(), scope());
     let times = (time(), time(), any::<[u32; 2]>());
     (thread_key(), numbers, of(run_id()), vec(run_id(), 0..4), of(head()), named, times).prop_map(
         move |(
             thread,
-            (revision, runs, status),
+            (revision, runs, status, stood),
             active,
             queue,
             head,
@@ -225,6 +225,7 @@ pub(crate) fn conversation() -> impl Strategy<Value = Conversation> {
                 head,
                 runs,
                 status: statuses[status],
+                stood: stood.map(|stood| statuses[stood]),
                 title,
                 metadata,
                 assistant,

@@ -7,6 +7,7 @@ use pudu_app::ports::{Clock, ModelCall, ModelFault};
 use pudu_app::runs::Wanted;
 use pudu_app::worker::Ran;
 use pudu_domain::chat::{Message, Speaker};
+use pudu_domain::conversation::Status;
 use pudu_domain::run::{Compacted, Compaction, Keep, Operation, Outcome, Strategy, Untouched};
 use pudu_domain::{RunKey, Scope};
 use pudu_testkit::fixture::thread;
@@ -161,6 +162,7 @@ async fn a_summary_that_nobody_writes_fails_the_run_and_changes_nothing() {
     assert!(end.error.as_ref().unwrap().as_str().contains("no model wrote a summary"));
     assert_eq!(thread_says(&stage).await, before);
     assert!(told(&stage, &key).await.is_empty());
+    assert_eq!(stage.store().conversation(&thread("t")).await.unwrap().unwrap().status, Status::Idle);
 }
 
 /// A text whose model did not end it of its own will.

@@ -163,6 +163,7 @@ fn conversation() -> Conversation {
         head: Some(Head { run: key(3).id, number: 2 }),
         runs: 3,
         status: Status::Busy,
+        stood: None,
         title: Some("Deer".to_owned()),
         metadata,
         assistant: Some("lead_agent".to_owned()),
@@ -172,6 +173,11 @@ fn conversation() -> Conversation {
         created_at: NOW,
         updated_at: NOW + Duration::from_secs(9),
     }
+}
+
+/// One whose active run answers nobody.
+fn compacted() -> Conversation {
+    Conversation { stood: Some(Status::Error), ..conversation() }
 }
 
 fn told() -> Vec<Told> {
@@ -218,6 +224,7 @@ fn today() -> Vec<(&'static str, Row)> {
                 .unwrap(),
         ),
         ("conversation", conversation::encode(&conversation()).unwrap()),
+        ("compacted conversation", conversation::encode(&compacted()).unwrap()),
         ("breaker", breaker::encode(&Key::Breaker("main".to_owned()), &breaker(), NOW)),
         ("bucket", bucket::encode(&Key::Bucket(key(1).thread.user), Bucket::full_at(1_793_491_200_000_123))),
     ];
@@ -293,6 +300,7 @@ fn every_row_of_a_run_that_was_ever_written_reads() {
     let blob = Body::Blob { digest: "cd".repeat(32), snapshot: false };
     reads("blob", checkpoint::decode, &checkpoint(2, blob));
     reads("conversation", conversation::decode, &conversation());
+    reads("compacted conversation", conversation::decode, &compacted());
     reads("breaker", breaker::decode, &breaker());
     reads("bucket", bucket::decode, &Bucket::full_at(1_793_491_200_000_123));
     let frames =
