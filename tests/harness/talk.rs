@@ -142,7 +142,7 @@ impl Talk {
         }
         let step = Step {
             body: Some(Stored::Snapshot(Box::new(state))),
-            notices: vec![record("run.start", "trace"), Notice::Values { number: 0 }],
+            notices: vec![record("run.start", "trace"), Notice::Values { number: 0, behind: None }],
             ..Step::default()
         };
         self.advance(run, step).await;
@@ -162,7 +162,7 @@ impl Talk {
                 Notice::Frame { event: "messages".into(), data: chunk },
                 Notice::Frame { event: "custom".into(), data: json!({ "type": "progress" }) },
                 record("llm.ai.response", "message"),
-                Notice::Values { number },
+                Notice::Values { number, behind: number.checked_sub(1) },
             ],
             ..Step::default()
         };

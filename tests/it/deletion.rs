@@ -129,7 +129,7 @@ impl Yard {
         let held = runs.store.claim(&first.key, fixture::lease("agent", self.clock.now())).await.unwrap();
         let step = Step {
             body: Some(Body::Snapshot(Box::default())),
-            notices: vec![Notice::Values { number: 0 }],
+            notices: vec![Notice::Values { number: 0, behind: None }],
             ..Step::default()
         };
         let command = Command::Advance { step, lease: self.clock.now() + fixture::LEASE };

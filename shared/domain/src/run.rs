@@ -253,6 +253,10 @@ pub enum Notice {
     Values {
         /// Which checkpoint.
         number: u32,
+        /// The one whose state was told before it, in this run: what lies between the two is one step to whoever follows. None of
+        /// the first one, and of what was written before this was kept.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        behind: Option<u32>,
     },
     /// A record for the thread's history (agent reference 2.7); it is no frame.
     Record {

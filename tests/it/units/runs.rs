@@ -32,7 +32,7 @@ fn step() -> Step {
     };
     Step {
         body: Some(Body::Delta(vec![Write::Title(text.clone())])),
-        notices: vec![frame("messages-tuple"), record, Notice::Values { number: 0 }],
+        notices: vec![frame("messages-tuple"), record, Notice::Values { number: 0, behind: None }],
         ..Step::default()
     }
 }

@@ -37,6 +37,9 @@ pub(super) struct Progress {
     /// The tries of a model call whose pause is being waited for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) retries: Option<Retries>,
+    /// The checkpoint whose state was told last.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) told: Option<u32>,
 }
 
 /// What is to be done next.
@@ -71,6 +74,11 @@ impl Progress {
         if matches!(self.stopped, None | Some(StopReason::SubagentLimitCapped)) {
             self.stopped = reason.or(self.stopped);
         }
+    }
+
+    /// Notes that the state as of that checkpoint is told. Returns the one that was told before it in this run.
+    pub(super) fn tells(&mut self, number: u32) -> Option<u32> {
+        self.told.replace(number).filter(|before| *before < number)
     }
 
     /// Counts the round of tools that the model's last answer wants, once.

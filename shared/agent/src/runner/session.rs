@@ -18,7 +18,7 @@ use pudu_domain::run::{
 use pudu_domain::state::State;
 use pudu_domain::{Conversation, Run, RunSpec, Timestamp};
 
-use super::progress::{Next, Progress, next};
+use super::progress::{NAME, Next, Progress, next};
 use super::{Parts, RESERVE};
 use crate::middleware::Middleware;
 use crate::options::Options;
@@ -279,13 +279,16 @@ impl Session {
         values: bool,
     ) -> Result<(Step, State), Stop> {
         let to_parent = subagents::steps(&mut turn, said);
-        let turn::Outcome { state, writes, mut notices, mut totals } = turn.finish();
-        let added = state.messages.len().saturating_sub(self.state.messages.len());
-        totals.messages = totals.messages.saturating_add(u32::try_from(added).unwrap_or(u32::MAX));
         let number = self.run.checkpoints;
         if values {
-            notices.push(Notice::Values { number });
+            let mut progress = Progress::of(turn.state());
+            let behind = progress.tells(number);
+            turn.count(NAME, &progress);
+            turn.tell(Notice::Values { number, behind });
         }
+        let turn::Outcome { state, writes, notices, mut totals } = turn.finish();
+        let added = state.messages.len().saturating_sub(self.state.messages.len());
+        totals.messages = totals.messages.saturating_add(u32::try_from(added).unwrap_or(u32::MAX));
         let body = if number.is_multiple_of(SNAPSHOT_EVERY) {
             Body::Snapshot(Box::new(state.clone()))
         } else {

@@ -198,7 +198,7 @@ impl Follower {
                 let frame = || Frame { id, event: event.clone(), data: data.clone() };
                 Ok(self.modes.has(event).then(frame).into_iter().collect())
             }
-            Notice::Values { number } => {
+            Notice::Values { number, .. } => {
                 let frames = match self.stepped(told, *number).await {
                     // It does not come back, and what follows is not to wait for it.
                     Err(CheckpointError::Missing { .. }) => return Ok(Vec::new()),

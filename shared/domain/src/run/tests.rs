@@ -112,7 +112,11 @@ impl World {
 }
 
 fn step() -> Step {
-    Step { body: Some(Body::Delta(vec![])), notices: vec![Notice::Values { number: 0 }], ..Step::default() }
+    Step {
+        body: Some(Body::Delta(vec![])),
+        notices: vec![Notice::Values { number: 0, behind: None }],
+        ..Step::default()
+    }
 }
 
 fn advance() -> Command {
@@ -278,7 +282,7 @@ fn a_parent_is_parked_until_its_last_child_has_ended() {
     );
     assert!(!parent.durable.claimable(Lane::Run, NOW));
     world.claim("c1");
-    let told = Step { to_parent: vec![Notice::Values { number: 0 }], ..step() };
+    let told = Step { to_parent: vec![Notice::Values { number: 0, behind: None }], ..step() };
     world.does("c1", Command::Advance { step: told.clone(), lease: NOW }).unwrap();
     assert_eq!(world.run("a").told, 2, "the parent's numbers are one sequence, whoever speaks");
     world.does("c1", Command::Finish { step: told, ending: Ending::new(Outcome::Success, None) }).unwrap();
@@ -317,7 +321,7 @@ fn a_child_of_a_parent_that_has_ended_reports_to_nobody() {
     world.does("a", Command::Cancel(Ending::new(Outcome::Interrupted, None))).unwrap();
     let before = world.run("a").clone();
     world.claim("c1");
-    let told = Step { to_parent: vec![Notice::Values { number: 0 }], ..step() };
+    let told = Step { to_parent: vec![Notice::Values { number: 0, behind: None }], ..step() };
     world
         .does("c1", Command::Finish { step: told, ending: Ending::new(Outcome::Interrupted, None) })
         .unwrap();
@@ -372,7 +376,7 @@ fn what_is_told_beside_the_holder_is_found_by_him() {
     world.admit("a", Strategy::Reject).unwrap();
     world.claim("a");
     let held = world.run("a").clone();
-    world.does("a", Command::Relay(vec![Notice::Values { number: 0 }])).unwrap();
+    world.does("a", Command::Relay(vec![Notice::Values { number: 0, behind: None }])).unwrap();
     let stored = &world.run("a").durable;
     assert!(!held.durable.held().holds(Some(stored), NOW));
     assert_eq!(held.durable.held().judge(Some(stored), false, NOW), crate::Verdict::Woken);
@@ -436,4 +440,14 @@ fn a_subagent_has_what_it_is_allowed_and_not_denied() {
     assert!(subagent.has("ls") && !subagent.has("task"));
     subagent.tools = Some(named(&["ls", "task"]));
     assert!(subagent.has("ls") && !subagent.has("task") && !subagent.has("bash"));
+}
+
+#[test]
+fn a_state_that_was_told_without_the_one_before_it_is_read() {
+    let stored = r#"{"values":{"number":4}}"#;
+    let told: Notice = serde_json::from_str(stored).unwrap();
+    assert_eq!(told, Notice::Values { number: 4, behind: None });
+    assert_eq!(serde_json::to_string(&told).unwrap(), stored);
+    let behind = Notice::Values { number: 4, behind: Some(2) };
+    assert_eq!(serde_json::from_value::<Notice>(json!(behind)).unwrap(), behind);
 }

@@ -182,7 +182,7 @@ pub(crate) fn checkpoint() -> impl Strategy<Value = Checkpoint> {
 fn notice() -> impl Strategy<Value = Notice> {
     prop_oneof![
         ("\\PC{0,20}", json()).prop_map(|(event, data)| Notice::Frame { event, data }),
-        any::<u32>().prop_map(|number| Notice::Values { number }),
+        any::<(u32, Option<u32>)>().prop_map(|(number, behind)| Notice::Values { number, behind }),
         ("\\PC{0,32}", "[a-z]{0,16}", json(), json()).prop_map(
             |(event_type, category, content, metadata)| {
                 Notice::Record { event_type, category, content, metadata }

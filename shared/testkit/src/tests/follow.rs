@@ -60,8 +60,10 @@ impl Stage {
         for (number, text) in (0..).zip(texts) {
             let message = Message::new(Speaker::Ai, format!("m{number}"), *text);
             state.apply(Write::message(message)).unwrap();
-            let notices =
-                vec![Notice::Frame { event: "custom".into(), data: json!(text) }, Notice::Values { number }];
+            let notices = vec![
+                Notice::Frame { event: "custom".into(), data: json!(text) },
+                Notice::Values { number, behind: None },
+            ];
             let body = Some(Body::Snapshot(Box::new(state.clone())));
             let step = Step { body, notices, ..Step::default() };
             run = self.commit(&run, Command::Advance { step, lease: until }).await;

@@ -298,7 +298,7 @@ impl Stage {
         let page = self.store().frames(key, 0, 1000).await.unwrap();
         let frames = page.told.into_iter().map(|told| match told.notice {
             Notice::Frame { event, data } => (event, data),
-            Notice::Values { number } => ("values".to_owned(), json!(number)),
+            Notice::Values { number, .. } => ("values".to_owned(), json!(number)),
             Notice::Record { .. } => unreachable!(),
         });
         frames.collect()

@@ -189,7 +189,7 @@ fn told() -> Vec<Told> {
         content: json!({"content": "deer"}),
         metadata: json!({"model_name": "main"}),
     };
-    let notices = [frame, Notice::Values { number: 4 }, record];
+    let notices = [frame, Notice::Values { number: 4, behind: None }, record];
     let told = |(seq, notice)| Told { run: key(1), ordinal: 3, seq, at: NOW, notice };
     (18..).zip(notices).map(told).collect()
 }

@@ -129,7 +129,7 @@ async fn frames_are_read_as_they_were_told(world: World) {
         Notice::Frame { event: "values".into(), data: json!(null) },
         Notice::Frame { event: "messages-tuple".into(), data: large.clone() },
         Notice::Frame { event: "custom".into(), data: large.clone() },
-        Notice::Values { number: 3 },
+        Notice::Values { number: 3, behind: Some(1) },
         Notice::Frame { event: "\u{fc}".into(), data: json!([{"a": 0.5}, "\u{1f98c}"]) },
     ];
     let change = world.decided_run(&run, Command::Relay(notices)).await;
