@@ -17,6 +17,7 @@ mod replay;
 pub mod results;
 pub mod said;
 mod state;
+mod stepped;
 mod steps;
 mod thread;
 mod update;

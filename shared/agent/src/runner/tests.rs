@@ -9,6 +9,7 @@ mod lost;
 mod memory;
 mod remember;
 mod stage;
+mod told;
 mod whole;
 
 use std::collections::BTreeSet;

@@ -4,7 +4,6 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use pudu_domain::chat::Speaker;
 use pudu_domain::conversation::Head;
 use pudu_domain::run::{Body, Checkpoint};
 use pudu_domain::state::{State, Write, WriteError};
@@ -57,38 +56,12 @@ pub struct Checkpoints {
     pub blobs: Option<Arc<dyn Blobs>>,
 }
 
-/// A state with its number in the chain of its run.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Numbered {
-    /// Which checkpoint.
-    pub number: u32,
-    /// The state then.
-    pub state: State,
-}
-
 /// What a blob holds; [`Body`] itself could be a blob again.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Stored {
     Snapshot(Box<State>),
     Delta(Vec<Write>),
-}
-
-/// Applies a body to the state before it.
-fn applied(state: &mut State, body: &Stored) -> Result<(), WriteError> {
-    match body {
-        Stored::Snapshot(whole) => {
-            state.clone_from(whole);
-            Ok(())
-        }
-        Stored::Delta(writes) => state.apply_all(writes.clone()),
-    }
-}
-
-/// Whether a step ended with that state: there is nothing of a round of tools that goes on.
-fn is_rest(state: &State) -> bool {
-    let is_result = state.messages.last().is_some_and(|message| message.speaker == Speaker::Tool);
-    !is_result || state.open_calls().is_empty()
 }
 
 impl Checkpoints {
@@ -110,46 +83,6 @@ impl Checkpoints {
             }
         }
         state.ok_or_else(missing)
-    }
-
-    /// The state before the step that ended with a checkpoint, and the one after it. A round of tools is one step, although each
-    /// result is a checkpoint of its own.
-    pub async fn step(&self, run: &RunKey, number: u32) -> Result<(Numbered, State), CheckpointError> {
-        let missing = || CheckpointError::Missing { run: run.id.to_string(), number };
-        let (mut last, mut after) = (number, None);
-        loop {
-            let chain = self.whole(run, last).await?;
-            let mut state = State::default();
-            let mut rest = None;
-            for (at, body) in &chain {
-                applied(&mut state, body)?;
-                if *at < number && is_rest(&state) {
-                    rest = Some(*at);
-                }
-            }
-            let after = after.get_or_insert(state);
-            if let Some(number) = rest {
-                let mut before = State::default();
-                for (_, body) in chain.iter().filter(|(at, _)| *at <= number) {
-                    applied(&mut before, body)?;
-                }
-                return Ok((Numbered { number, state: before }, std::mem::take(after)));
-            }
-            let oldest = chain.first().map(|(at, _)| *at).ok_or_else(missing)?;
-            last = oldest.checked_sub(1).ok_or_else(missing)?;
-        }
-    }
-
-    /// The bodies from the last whole state up to that checkpoint.
-    async fn whole(&self, run: &RunKey, number: u32) -> Result<Vec<(u32, Stored)>, CheckpointError> {
-        let missing = || CheckpointError::Missing { run: run.id.to_string(), number };
-        let mut bodies = Vec::new();
-        for Checkpoint { number, body, .. } in self.store.checkpoints(run, number).await? {
-            bodies.push((number, self.resolved(&run.thread, body).await?.ok_or_else(missing)?));
-        }
-        let is_whole = matches!(bodies.first(), Some((_, Stored::Snapshot(_))))
-            && bodies.last().is_some_and(|(last, _)| *last == number);
-        if is_whole { Ok(bodies) } else { Err(missing()) }
     }
 
     /// The states from checkpoint `oldest` to `newest` of a run, by number; those that are not there whole are left out. Only the

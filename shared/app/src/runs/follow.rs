@@ -1,7 +1,9 @@
 //! Following a run: its frames in order, from stored events, so that who comes back misses nothing while they are kept.
 //!
 //! Looked for and not pushed, like the tasks of a thread ([`crate::tasks::follow`]): whoever streams is another function than the
-//! one that works. A look hands out one frame: what a frame shows may be a whole state, of which never more than one is in memory.
+//! one that works. A look hands out one frame, which may show a whole state. The frames of a step are made one by one from the state after it
+//! ([`Stepped`]), which is kept until the next one was read: it is what the next step began with. So a follower holds two states
+//! while it reads a step, and one state and one frame otherwise; of a step that nobody announced also the state before it.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -13,8 +15,9 @@ use pudu_domain::{Run, RunKey, Timestamp};
 use serde_json::{Value, json};
 
 use super::modes::{CHECKPOINTS, DEBUG, Modes, TASKS, UPDATES, VALUES};
-use super::steps::{self, Done};
-use super::{CheckpointError, Runs, values};
+use super::stepped::Stepped;
+use super::steps::Point;
+use super::{CheckpointError, Runs};
 use crate::ports::StoreError;
 
 /// Rows of one page; what they show is read when they are handed out.
@@ -73,8 +76,10 @@ pub struct Follower {
     resumed: Option<FrameId>,
     /// The last number that was handed out, or is nothing for this client.
     after: u64,
-    /// Frames of what was told under that number that were not handed out yet.
-    ready: VecDeque<Frame>,
+    /// The frame that was told under that number, if it was not handed out yet.
+    ready: Option<Frame>,
+    /// The step that was told last, with what was not handed out yet of it.
+    step: Option<Stepped>,
     /// What was read behind it, and whether there was more.
     read: VecDeque<Told>,
     more: bool,
@@ -114,7 +119,8 @@ impl Follower {
             modes,
             resumed,
             after,
-            ready: VecDeque::new(),
+            ready: None,
+            step: None,
             read: VecDeque::new(),
             more: false,
             begun: false,
@@ -147,10 +153,26 @@ impl Follower {
             self.read = page.told.into();
         }
         while let Some(told) = self.read.front() {
-            let (seq, frames) = (told.seq, self.shown(told).await?);
+            let (seq, id) = (told.seq, FrameId { at: told.at, seq: told.seq });
+            match &told.notice {
+                // Said by whoever streams, once, at its beginning; updates follow from states, also for a run that told them itself.
+                Notice::Frame { event, .. } if event == "metadata" || event == UPDATES => {}
+                Notice::Frame { event, data } => {
+                    let frame = || Frame { id: Some(id), event: event.clone(), data: data.clone() };
+                    self.ready = self.modes.has(event).then(frame);
+                }
+                Notice::Values { number, behind } => {
+                    let (number, behind) = (*number, *behind);
+                    match self.step(id, number, behind).await {
+                        // It does not come back, and what follows is not to wait for it.
+                        Ok(()) | Err(CheckpointError::Missing { .. }) => {}
+                        Err(error) => return Err(error),
+                    }
+                }
+                Notice::Record { .. } => {}
+            }
             self.read.pop_front();
             self.after = seq;
-            self.ready = frames.into();
             if let Some(look) = self.hand_out() {
                 return Ok(look);
             }
@@ -161,15 +183,13 @@ impl Follower {
         Ok(Look { frame: None, more: self.more, over: None })
     }
 
-    /// The next frame of those that are ready. Only the last one of those that are told under one number has an id: a client that is
-    /// cut off between them hears all of them again.
+    /// The next frame of what was read. Only the last one of those that are told under one number has an id: a client that is cut off
+    /// between them hears all of them again.
     fn hand_out(&mut self) -> Option<Look> {
-        let mut frame = self.ready.pop_front()?;
-        if !self.ready.is_empty() {
-            frame.id = None;
-        }
+        let frame = self.ready.take().or_else(|| self.step.as_mut().and_then(Stepped::hand_out))?;
         let over = (frame.event == "end").then_some(Over::Ended);
-        let more = over.is_none() && (self.more || !self.read.is_empty() || !self.ready.is_empty());
+        let left = self.step.as_ref().is_some_and(|step| !step.is_over());
+        let more = over.is_none() && (self.more || !self.read.is_empty() || left);
         Some(Look { frame: Some(frame), more, over })
     }
 
@@ -189,79 +209,39 @@ impl Follower {
         Ok(Look { more: self.ended.is_some(), ..none(None) })
     }
 
-    async fn shown(&self, told: &Told) -> Result<Vec<Frame>, CheckpointError> {
-        let id = Some(FrameId { at: told.at, seq: told.seq });
-        match &told.notice {
-            // Said by whoever streams, once, at its beginning; updates follow from states, also for a run that told them itself.
-            Notice::Frame { event, .. } if event == "metadata" || event == UPDATES => Ok(Vec::new()),
-            Notice::Frame { event, data } => {
-                let frame = || Frame { id, event: event.clone(), data: data.clone() };
-                Ok(self.modes.has(event).then(frame).into_iter().collect())
-            }
-            Notice::Values { number, .. } => {
-                let frames = match self.stepped(told, *number).await {
-                    // It does not come back, and what follows is not to wait for it.
-                    Err(CheckpointError::Missing { .. }) => return Ok(Vec::new()),
-                    read => read?,
-                };
-                let frame = |(event, data): (&str, Value)| Frame { id, event: event.to_owned(), data };
-                Ok(frames.into_iter().map(frame).collect())
-            }
-            Notice::Record { .. } => Ok(Vec::new()),
+    /// Reads the step from the checkpoint `behind` to the one of that number, as far as anybody wants it.
+    async fn step(&mut self, id: FrameId, number: u32, behind: Option<u32>) -> Result<(), CheckpointError> {
+        let wants = |events: &[&str]| events.iter().any(|event| self.modes.has(event));
+        let does = wants(&[UPDATES, TASKS, DEBUG]);
+        if !does && !wants(&[VALUES, CHECKPOINTS]) {
+            return Ok(());
         }
+        let head = Head { run: self.key.id.clone(), number };
+        let of = if wants(&[CHECKPOINTS, DEBUG]) {
+            Some(self.runs.checkpointed(&self.key.thread, &head).await?)
+        } else {
+            None
+        };
+        let after = self.point(number).await?;
+        let held = self.step.as_ref().map(|step| step.after.number);
+        // What was written before the one before was named leaves it to who follows. What a run begins with is nobody's step.
+        let behind = behind.or(held).or(number.checked_sub(1)).filter(|behind| does && *behind < number);
+        let read = match behind.filter(|behind| held != Some(*behind)) {
+            Some(behind) => match self.point(behind).await {
+                Err(CheckpointError::Missing { .. }) => None,
+                read => Some(read?),
+            },
+            None => None,
+        };
+        let held = self.step.take().map(|step| step.after);
+        let before = read.or_else(|| held.filter(|held| behind == Some(held.number)));
+        let of_thread = (self.key.thread.thread.to_string(), head);
+        self.step = Some(Stepped::new((id, moment(id.at)), of_thread, before, (after, of), &self.modes));
+        Ok(())
     }
 
-    /// What is told of the step that made a checkpoint: what it did, the state after it, and what comes next.
-    async fn stepped(&self, told: &Told, number: u32) -> Result<Vec<(&'static str, Value)>, CheckpointError> {
-        let wants = |event| self.modes.has(event);
-        let (at, mut frames) = (moment(told.at), Vec::new());
-        // What a run begins with is nobody's step.
-        let does = number > 0 && [UPDATES, TASKS, DEBUG].into_iter().any(wants);
-        let state = if does {
-            let (before, state) = self.runs.checkpoints.step(&self.key, number).await?;
-            let done = Done::between(before.state, state.clone());
-            let result = done.result(&Head { run: self.key.id.clone(), number: before.number });
-            if let Some(update) = done.update().filter(|_| wants(UPDATES)) {
-                frames.push((UPDATES, update));
-            }
-            if wants(DEBUG) {
-                frames.push((DEBUG, steps::debug("task_result", number, &at, &result)));
-            }
-            if wants(TASKS) {
-                frames.push((TASKS, result));
-            }
-            state
-        } else if [VALUES, TASKS, CHECKPOINTS, DEBUG].into_iter().any(wants) {
-            self.runs.checkpoints.state(&self.key, number).await?
-        } else {
-            return Ok(frames);
-        };
-        let (head, next) = (Head { run: self.key.id.clone(), number }, steps::next(&state));
-        let values = values::shown(state);
-        if wants(CHECKPOINTS) || wants(DEBUG) {
-            let of = self.runs.checkpointed(&self.key.thread, &head).await?;
-            let checkpoint = steps::checkpoint(self.key.thread.thread.as_str(), &of, next, &values);
-            if wants(DEBUG) {
-                frames.push((DEBUG, steps::debug("checkpoint", number, &at, &checkpoint)));
-            }
-            if wants(CHECKPOINTS) {
-                frames.push((CHECKPOINTS, checkpoint));
-            }
-        }
-        let begins = next.filter(|_| wants(TASKS) || wants(DEBUG));
-        let begins = begins.map(|node| steps::begins(&head, node, &values));
-        if wants(VALUES) {
-            frames.push((VALUES, Value::Object(values)));
-        }
-        if let Some(begins) = begins {
-            if wants(DEBUG) {
-                frames.push((DEBUG, steps::debug("task", number + 1, &at, &begins)));
-            }
-            if wants(TASKS) {
-                frames.push((TASKS, begins));
-            }
-        }
-        Ok(frames)
+    async fn point(&self, number: u32) -> Result<Point, CheckpointError> {
+        Ok(Point::new(number, self.runs.checkpoints.state(&self.key, number).await?))
     }
 
     /// The frame for a client that comes back too late.

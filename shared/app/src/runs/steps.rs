@@ -22,6 +22,25 @@ const MIDDLEWARE: &str = "middleware";
 /// The channel of what was said.
 const MESSAGES: &str = "messages";
 
+/// The state that was told of a checkpoint.
+pub(super) struct Point {
+    /// Which checkpoint.
+    pub(super) number: u32,
+    /// Whose step comes after it, as far as the state says.
+    pub(super) next: Option<&'static str>,
+    /// The state as it is shown.
+    pub(super) values: Map<String, Value>,
+}
+
+impl Point {
+    /// The state as of that checkpoint.
+    pub(super) fn new(number: u32, state: State) -> Self {
+        // Calls that are open when a run begins are not its own, and nobody makes them.
+        let next = next(&state).map(|node| if number == 0 { MODEL } else { node });
+        Self { number, next, values: values::shown(state) }
+    }
+}
+
 /// What a step did.
 pub(super) struct Done {
     /// Whose step.
@@ -31,11 +50,10 @@ pub(super) struct Done {
 }
 
 impl Done {
-    /// What lies between two states.
-    pub(super) fn between(before: State, after: State) -> Self {
-        let (before, after) = (values::shown(before), values::shown(after));
+    /// What lies between two states as they are shown.
+    pub(super) fn between(before: &Map<String, Value>, after: &Map<String, Value>) -> Self {
         let mut wrote = Map::new();
-        for (channel, value) in &after {
+        for (channel, value) in after {
             if channel == MESSAGES {
                 let said = said(before.get(MESSAGES), value);
                 if !said.is_empty() {
@@ -55,20 +73,20 @@ impl Done {
         (!self.wrote.is_empty()).then(|| json!({ self.node: self.wrote }))
     }
 
-    /// As a frame `tasks`: the task that came after `before` has ended.
-    pub(super) fn result(&self, before: &Head) -> Value {
-        json!({
-            "id": task(before, self.node), "name": self.node, "error": null, "interrupts": [], "result": self.wrote,
-        })
+    /// As a frame `tasks`: the task of that name that came after `before` has ended.
+    pub(super) fn result(&self, before: &Head, name: &str) -> Value {
+        json!({ "id": task(before, name), "name": name, "error": null, "interrupts": [], "result": self.wrote })
     }
 }
 
 /// What comes after a state, as far as the state says: the calls that are open, or the model where somebody else spoke last.
-pub(super) fn next(state: &State) -> Option<&'static str> {
+fn next(state: &State) -> Option<&'static str> {
     if !state.open_calls().is_empty() {
         return Some(TOOLS);
     }
-    state.messages.last().is_some_and(|message| message.speaker != Speaker::Ai).then_some(MODEL)
+    let last = state.messages.last()?;
+    // A call that could not be read is answered by asking once more.
+    (last.speaker != Speaker::Ai || !last.invalid_tool_calls.is_empty()).then_some(MODEL)
 }
 
 /// As a frame `tasks`: the task that comes after the checkpoint begins.
@@ -166,7 +184,7 @@ mod tests {
     }
 
     fn update(before: &State, writes: Vec<Write>) -> Option<Value> {
-        Done::between(before.clone(), with(before, writes)).update()
+        Done::between(&values::shown(before.clone()), &values::shown(with(before, writes))).update()
     }
 
     #[test]
@@ -211,8 +229,9 @@ mod tests {
         let head = Head { run: RunId::parse("r").unwrap(), number: 3 };
         let before = state(&[human("h")]);
         let begun = begins(&head, MODEL, &Map::new());
-        let done = Done::between(before.clone(), with(&before, vec![Write::message(calling())]));
-        assert_eq!(begun["id"], done.result(&head)["id"]);
+        let after = with(&before, vec![Write::message(calling())]);
+        let done = Done::between(&values::shown(before), &values::shown(after));
+        assert_eq!(begun["id"], done.result(&head, done.node)["id"]);
         assert_eq!(begun["id"], "r:3:model");
     }
 }

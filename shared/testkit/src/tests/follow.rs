@@ -6,7 +6,7 @@ use std::time::Duration;
 use pudu_app::limits::Limits;
 use pudu_app::ports::{Applied, Clock, RunStore};
 use pudu_app::runs::checkpoints::Checkpoints;
-use pudu_app::runs::follow::{Follower, Over};
+use pudu_app::runs::follow::{Follower, FrameId, Over};
 use pudu_app::runs::modes::Modes;
 use pudu_app::runs::{Action, AdmitError, CancelError, Found, NewThread, Runs, ThreadError, Wanted};
 use pudu_app::wakeups::Wakeups;
@@ -52,6 +52,11 @@ impl Stage {
 
     /// A run that said `texts`, one a step, and has ended.
     async fn ended(&self, texts: &[&str]) -> Run {
+        self.ended_naming(texts, |number| number.checked_sub(1)).await
+    }
+
+    /// The same whose states were told with the ones before them that `behind` names.
+    async fn ended_naming(&self, texts: &[&str], behind: fn(u32) -> Option<u32>) -> Run {
         let admitted = self.runs.admit(wanted(&thread("t"), None, "hi")).await.unwrap();
         let until = self.clock.now() + Duration::from_secs(60);
         let held = pudu_domain::Lease { until, ..lease("w", self.clock.now()) };
@@ -60,10 +65,8 @@ impl Stage {
         for (number, text) in (0..).zip(texts) {
             let message = Message::new(Speaker::Ai, format!("m{number}"), *text);
             state.apply(Write::message(message)).unwrap();
-            let notices = vec![
-                Notice::Frame { event: "custom".into(), data: json!(text) },
-                Notice::Values { number, behind: None },
-            ];
+            let values = Notice::Values { number, behind: behind(number) };
+            let notices = vec![Notice::Frame { event: "custom".into(), data: json!(text) }, values];
             let body = Some(Body::Snapshot(Box::new(state.clone())));
             let step = Step { body, notices, ..Step::default() };
             run = self.commit(&run, Command::Advance { step, lease: until }).await;
@@ -159,6 +162,37 @@ async fn one_state_is_read_for_each_look() {
     for read in 1..=3 {
         assert_eq!(follower.look().await.unwrap().frame.unwrap().event, "values");
         assert_eq!(reads.load(std::sync::atomic::Ordering::SeqCst), read);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn however_much_is_told_of_a_step_one_state_is_read_for_it() {
+    let stage = Stage::new();
+    let run = stage.ended(&["a", "b", "c"]).await;
+    let reads = Arc::new(std::sync::atomic::AtomicUsize::new(0));
+    let counted = Arc::clone(&reads);
+    let runs = stage.through(move |call| {
+        counted.fetch_add(usize::from(call.op == "runs.checkpoints"), std::sync::atomic::Ordering::SeqCst);
+        Fate::Pass
+    });
+    let modes = ["values", "updates", "tasks", "checkpoints", "debug"];
+    let mut follower = Follower::new(runs, &run, Modes::named(modes).unwrap(), None);
+    let (frames, _) = told(&mut follower).await;
+    assert!(frames.len() > 15, "{frames:?}");
+    assert_eq!(reads.load(std::sync::atomic::Ordering::SeqCst), 3, "the one before is kept");
+}
+
+#[tokio::test(start_paused = true)]
+async fn steps_of_a_run_that_did_not_name_the_state_before_are_told_as_those_of_one_that_did() {
+    let (named, not) = (Stage::new(), Stage::new());
+    let runs = (named.ended(&["a", "b", "c"]).await, not.ended_naming(&["a", "b", "c"], |_| None).await);
+    let modes = || Modes::named(["updates", "tasks"]).unwrap();
+    for resumed in [None, Some(4)] {
+        let resumed = resumed.map(|seq| FrameId { at: runs.0.created_at, seq });
+        let (all, _) = told(&mut Follower::new(named.runs.clone(), &runs.0, modes(), resumed)).await;
+        let (old, _) = told(&mut Follower::new(not.runs.clone(), &runs.1, modes(), resumed)).await;
+        assert!(all.iter().any(|(event, _)| event == "updates"));
+        assert_eq!(old, all);
     }
 }
 
