@@ -21,7 +21,7 @@ use crate::turn::Turn;
 
 pub use dangling_tool_call::DanglingToolCall;
 pub use dynamic_context::DynamicContext;
-pub(crate) use dynamic_context::{REMINDER, is_due};
+pub(crate) use dynamic_context::is_due;
 pub(crate) use finish_reason::is_cut;
 pub use finish_reason::{ModelLengthFinishReason, SafetyFinishReason};
 pub use input_sanitization::InputSanitization;

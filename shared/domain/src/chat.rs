@@ -6,8 +6,11 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+mod reminder;
 #[cfg(test)]
 mod tests;
+
+pub use reminder::{REMINDER, place_of, said_as};
 
 /// Who speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]

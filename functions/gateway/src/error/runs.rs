@@ -70,6 +70,7 @@ impl From<ReplayError> for Failure {
             | ReplayError::NotLatest
             | ReplayError::OtherSpeaker
             | ReplayError::NoQuestion
+            | ReplayError::Together
             | ReplayError::Unchanged => StatusCode::CONFLICT,
             ReplayError::Empty => StatusCode::UNPROCESSABLE_ENTITY,
         };

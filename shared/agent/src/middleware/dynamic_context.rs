@@ -5,7 +5,7 @@
 
 use async_trait::async_trait;
 use pudu_domain::Timestamp;
-use pudu_domain::chat::{Message, Speaker};
+use pudu_domain::chat::{Message, REMINDER, Speaker};
 use pudu_domain::state::{State, Write};
 use serde::{Deserialize, Serialize};
 
@@ -15,10 +15,6 @@ use crate::turn::Turn;
 
 /// By which name it counts.
 const NAME: &str = "dynamic_context";
-/// The name of the message.
-pub(crate) const REMINDER: &str = "dynamic_context";
-/// What the id of a message ends with that gave its own to the reminder before it.
-const SWAPPED: &str = "__user";
 
 /// The middleware.
 #[derive(Debug, Clone, Copy, Default)]
@@ -69,7 +65,7 @@ pub(crate) fn is_due(state: &State, now: Timestamp) -> bool {
 }
 
 fn is_visible(state: &State) -> bool {
-    state.messages.iter().any(|message| message.name.as_deref() == Some(REMINDER))
+    state.messages.iter().any(Message::is_reminder)
 }
 
 /// The reminder, which gets the place of `message`, and `message` under another id.
@@ -78,7 +74,7 @@ fn swapped(message: &Message, now: Timestamp, memory: Option<&str>) -> (Message,
     let parts = [Some(date.as_str()), memory].into_iter().flatten().collect::<Vec<_>>().join("\n");
     let text = format!("<system-reminder>\n{parts}\n</system-reminder>");
     let reminder = Message::new(Speaker::System, message.id.clone(), text).named(REMINDER).hidden();
-    (reminder, Message { id: format!("{}{SWAPPED}", message.id), ..message.clone() })
+    (reminder, message.reminded())
 }
 
 #[cfg(test)]

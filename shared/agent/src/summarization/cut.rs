@@ -4,14 +4,13 @@ use pudu_config::Keep;
 use pudu_domain::chat::{Message, Speaker};
 
 use super::size;
-use crate::middleware::REMINDER as DATE;
 
 /// The messages that go: those before the cut, except what must stay in sight, which is the newest reminder of the day and the latest
 /// words of the user.
 pub(super) fn dropped(messages: &[Message], keep: Keep) -> Vec<&Message> {
     let cut = together(messages, kept_from(messages, keep));
     let last = |what: &dyn Fn(&Message) -> bool| messages.iter().rposition(what);
-    let stays = [last(&Message::is_users), last(&|message| message.name.as_deref() == Some(DATE))];
+    let stays = [last(&Message::is_users), last(&Message::is_reminder)];
     let before = messages.iter().enumerate().take(cut);
     // A message without an id cannot be named, so it cannot go.
     before

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use futures_util::stream::{self, StreamExt, TryStreamExt};
+use pudu_domain::chat::place_of;
 use pudu_domain::conversation::Head;
 use pudu_domain::{Conversation, Scope, ThreadKey};
 
@@ -46,8 +47,8 @@ impl Runs {
     pub async fn branch(&self, branch: Branch) -> Result<Option<Branched>, UpdateError> {
         let view = self.state(&branch.from, None).await?.ok_or(UpdateError::NoThread)?;
         let mut state = view.state;
-        let last = state.messages.iter().rposition(|message| branch.messages.contains(&message.id));
-        let Some(last) = last else { return Ok(None) };
+        let places = branch.messages.iter().filter_map(|id| place_of(&state.messages, id));
+        let Some(last) = places.max() else { return Ok(None) };
         state.messages.truncate(last + 1);
         let message = state.messages.last().map(|message| message.id.clone()).unwrap_or_default();
         state.sandbox = None;

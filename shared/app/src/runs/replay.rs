@@ -2,7 +2,7 @@
 //!
 //! Nothing is written: a replay is an input and a checkpoint, and a run that begins with both is one like any other.
 
-use pudu_domain::chat::{Content, Message, Speaker};
+use pudu_domain::chat::{Content, Message, Speaker, place_of, said_as};
 use pudu_domain::conversation::Head;
 use pudu_domain::state::State;
 use pudu_domain::{Conversation, RunId, ThreadKey};
@@ -20,6 +20,8 @@ pub const EDIT: &str = "edit";
 /// What a run is begun with.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Replay {
+    /// What stood before that and is in no checkpoint without it; said first.
+    pub before: Vec<Message>,
     /// What is said to it.
     pub said: Message,
     /// From which checkpoint it begins.
@@ -28,7 +30,7 @@ pub struct Replay {
     pub run: RunId,
     /// The answer that is made anew.
     pub answer: String,
-    /// What the user had said, by its id.
+    /// What the user had said, by its id in the state.
     pub asked: String,
     /// Messages that the run takes the place of, that one first.
     pub replaced: Vec<String>,
@@ -60,6 +62,11 @@ pub enum ReplayError {
     /// Nobody said anything before the answer, or it has left the state.
     #[error("what the answer was given to is not in the thread's state any more")]
     NoQuestion,
+    /// No checkpoint has what stands before the question without the question, and no client may say it.
+    #[error(
+        "what stands before the question came into the thread together with it, and only an agent can write it"
+    )]
+    Together,
     /// The edited text is empty.
     #[error("replacement_text must not be empty")]
     Empty,
@@ -127,9 +134,12 @@ impl Runs {
         let (Some(said), Some(answer)) = (turned.first(), turned.last()) else {
             return Err(ReplayError::NoQuestion);
         };
-        let (run, base) = self.where_said(conversation, head, &said.id).await?;
+        let ids = [said_as(&state.messages, said), &said.id];
+        let (run, base, had) = self.where_said(conversation, head, ids).await?;
+        let (before, again) = said_again(&state.messages, turn.said, &had.messages)?;
         Ok(Replay {
-            said: said.clone(),
+            before,
+            said: again,
             base,
             run,
             answer: answer.id.clone(),
@@ -138,22 +148,22 @@ impl Runs {
         })
     }
 
-    /// The run to which a message was said, and the checkpoint before it: the first of the chain that has the message, from the
-    /// newest back. One state is read for each run since.
+    /// The run to which a message of one of these ids was said, and the checkpoint before it with its state: the first of the chain
+    /// that has the message, from the newest back. One state is read for each run since.
     async fn where_said(
         &self,
         conversation: &Conversation,
         mut head: Head,
-        message: &str,
-    ) -> Result<(RunId, Head), ReplayError> {
+        ids: [&str; 2],
+    ) -> Result<(RunId, Head, State), ReplayError> {
         loop {
             let run = chain(&conversation.thread, &head);
             let first = self.store.history(&run, 0, 1).await?.into_iter().next();
             let Some(first) = first else { return Err(ReplayError::NoQuestion) };
             let before = first.parent.unwrap_or_else(|| conversation.beginning());
             let state = self.checkpoints.state(&chain(&conversation.thread, &before), before.number).await?;
-            if state.messages.iter().all(|said| said.id != message) {
-                return Ok((run.id, before));
+            if state.messages.iter().all(|said| !ids.contains(&said.id.as_str())) {
+                return Ok((run.id, before, state));
             }
             head = before;
         }
@@ -178,7 +188,7 @@ fn answered(messages: &[Message], answer: &str) -> Result<Turn, ReplayError> {
 
 /// The turn that begins with what the user said under that id, which must be the last that was said, and answered.
 fn editable(messages: &[Message], said: &str) -> Result<Turn, ReplayError> {
-    let place = messages.iter().position(|message| message.id == said).ok_or(ReplayError::NoMessage)?;
+    let place = place_of(messages, said).ok_or(ReplayError::NoMessage)?;
     if !messages.get(place).is_some_and(Message::is_users) {
         return Err(ReplayError::OtherSpeaker);
     }
@@ -188,6 +198,38 @@ fn editable(messages: &[Message], said: &str) -> Result<Turn, ReplayError> {
     let is_answer = |message: &Message| message.speaker == Speaker::Ai && !message.is_hidden();
     let answer = messages.iter().rposition(is_answer).filter(|answer| *answer > place);
     Ok(Turn { said: place, answer: answer.unwrap_or(place) })
+}
+
+/// What is said again to a run that begins where only `had` was said: the message of that place, under the id under which it was
+/// said, and before it what stands there and is not had, because it came into the thread with it. Left out is what the agent tells
+/// itself, which it tells itself again.
+fn said_again(
+    messages: &[Message],
+    place: usize,
+    had: &[Message],
+) -> Result<(Vec<Message>, Message), ReplayError> {
+    let again = |message: &Message| Message { id: said_as(messages, message).to_owned(), ..message.clone() };
+    let is_had = |message: &Message| {
+        let ids = [said_as(messages, message), &message.id];
+        had.iter().any(|old| ids.contains(&old.id.as_str()))
+    };
+    let is_own = |message: &Message| message.is_hidden() && message.name.is_some();
+    let said = messages.get(place).map(again).ok_or(ReplayError::NoQuestion)?;
+    let missing = messages.iter().take(place).filter(|message| !is_own(message) && !is_had(message));
+    let before = missing
+        .map(|message| may_be_said(message).then(|| again(message)).ok_or(ReplayError::Together))
+        .collect::<Result<_, _>>()?;
+    Ok((before, said))
+}
+
+/// Whether a client may say it as it is, without a question that it would answer.
+fn may_be_said(message: &Message) -> bool {
+    let is_anybodys = match message.speaker {
+        Speaker::Human => message.name.is_none(),
+        Speaker::Ai | Speaker::Tool => true,
+        Speaker::System => false,
+    };
+    is_anybodys && !message.is_hidden() && message.answers().is_none()
 }
 
 /// The same content in other words: what is no text stays.
@@ -200,6 +242,8 @@ fn reworded(content: Content, text: &str) -> Content {
 
 #[cfg(test)]
 mod tests {
+    use pudu_domain::chat::REMINDER;
+
     use super::*;
 
     fn human(id: &str) -> Message {
@@ -236,6 +280,31 @@ mod tests {
             Turn { said: 0, answer: 0 },
             "its run was ended early"
         );
+    }
+
+    #[test]
+    fn what_came_with_the_question_is_said_again_before_it() {
+        let reminder = Message::new(Speaker::System, "h1", "today").named(REMINDER).hidden();
+        let todo = Message::new(Speaker::Human, "t", "go on").named("todo_reminder").hidden();
+        let talk = [reminder, human("h1").reminded(), ai("a1"), todo, human("h2"), ai("a2")];
+        let all = (vec![human("h1"), ai("a1")], human("h2"));
+        assert_eq!(said_again(&talk, 4, &[]).unwrap(), all, "a branch, or an input of many messages");
+        assert_eq!(said_again(&talk, 4, &talk[..4]).unwrap(), (vec![], human("h2")));
+        let early = [human("h1"), ai("a1")];
+        assert_eq!(said_again(&talk, 4, &early).unwrap(), (vec![], human("h2")), "the reminder came later");
+        assert_eq!(said_again(&talk, 4, &early[..1]).unwrap().0, [ai("a1")]);
+        assert_eq!(said_again(&talk, 1, &[]).unwrap(), (vec![], human("h1")));
+        let event = [human("e").hidden(), human("h")];
+        assert!(matches!(said_again(&event, 1, &[]), Err(ReplayError::Together)));
+    }
+
+    #[test]
+    fn what_the_user_said_is_edited_by_either_of_its_ids() {
+        let reminder = Message::new(Speaker::System, "h1", "today").named(REMINDER).hidden();
+        let talk = [reminder, human("h1").reminded(), ai("a1")];
+        for id in ["h1", "h1__user"] {
+            assert_eq!(editable(&talk, id).unwrap(), Turn { said: 1, answer: 2 }, "{id}");
+        }
     }
 
     #[test]

@@ -39,7 +39,7 @@ impl Shape for EditRequest {
 /// What a run is begun with: its `input`, `checkpoint` and `metadata`, as they are.
 #[derive(Debug, Serialize, ToSchema)]
 pub(in crate::routes) struct Prepared {
-    /// `{"messages": [what the user said]}`.
+    /// `{"messages": […]}`: what the user said, and before it what came into the thread with it.
     #[schema(value_type = Object)]
     input: Value,
     /// Where the thread stood before it was said.
@@ -78,8 +78,9 @@ impl Prepared {
             ("regenerate_from_run_id".to_owned(), json!(replay.run.as_str())),
             ("regenerate_checkpoint_id".to_owned(), json!(checkpoint_id)),
         ]);
+        let messages: Vec<_> = replay.before.into_iter().chain([replay.said]).collect();
         Self {
-            input: json!({ "messages": [replay.said] }),
+            input: json!({ "messages": messages }),
             checkpoint: BaseRef { namespace: "", id: checkpoint_id, map: Value::Null },
             metadata,
             target_run_id: replay.run.to_string(),
