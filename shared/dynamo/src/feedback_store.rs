@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use pudu_app::ports::{FeedbackStore, StoreError};
 use pudu_domain::feedback::Feedback;
-use pudu_domain::{RunId, RunKey, ThreadKey};
+use pudu_domain::{RunId, RunKey, ThreadKey, Timestamp};
 
 use crate::item::{feedback, thread};
 use crate::key::Key;
@@ -13,9 +13,9 @@ use crate::write::{When, Write};
 
 #[async_trait]
 impl FeedbackStore for Table {
-    async fn keep(&self, given: &Feedback) -> Result<bool, StoreError> {
+    async fn keep(&self, given: &Feedback, until: Timestamp) -> Result<bool, StoreError> {
         let writes = [
-            Write::put(feedback::ITEM, feedback::encode(given), When::Always),
+            Write::put(feedback::ITEM, feedback::encode(given, until), When::Always),
             thread::stands(&given.run.thread),
         ];
         // Done again it is the same row, so an answer that was lost is no matter.

@@ -1,7 +1,10 @@
 //! What a user thinks of a run.
 
+use std::time::Duration;
+
 use acceptance::Talk;
 use http::Method;
+use pudu_app::ports::Clock;
 use serde_json::{Value, json};
 
 use super::said;
@@ -35,6 +38,28 @@ async fn feedback_is_given_changed_shown_and_taken_back() {
     give(Method::PUT, json!({ "rating": 1, "comment": null })).await;
     talk.call(Method::DELETE, &path, None).await.expect(200);
     assert_eq!(talk.get(&format!("{path}/stats")).await["total"], 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn feedback_goes_when_its_time_is_over_and_is_taken_back_without_its_run() {
+    const DAY: Duration = Duration::from_hours(24);
+    let talk = Talk::new();
+    let (one, two) = (talk.lived(said("one"), "1").await, talk.lived(said("two"), "2").await);
+    let [one, two] = [one, two].map(|run| format!("/api/threads/t/runs/{run}"));
+    talk.clock.sleep(DAY * 20).await;
+    for run in [&one, &two] {
+        let body = json!({ "rating": 1 });
+        talk.call(Method::PUT, &format!("{run}/feedback"), Some(&body)).await.expect(200);
+    }
+    talk.clock.sleep(DAY * 20).await;
+    talk.call(Method::GET, &one, None).await.refused(404);
+    let [one, two] = [one, two].map(|run| format!("{run}/feedback"));
+    assert_eq!(talk.get(&one).await.as_array().unwrap().len(), 1, "its run has gone");
+    talk.call(Method::DELETE, &one, None).await.expect(200);
+    talk.call(Method::DELETE, &one, None).await.refused(404);
+    talk.get(&two).await;
+    talk.clock.sleep(DAY * 11).await;
+    talk.call(Method::GET, &two, None).await.refused(404);
 }
 
 #[tokio::test(start_paused = true)]

@@ -2,16 +2,16 @@
 
 use async_trait::async_trait;
 use pudu_domain::feedback::Feedback;
-use pudu_domain::{RunId, RunKey, ThreadKey};
+use pudu_domain::{RunId, RunKey, ThreadKey, Timestamp};
 
 use super::StoreError;
 
-/// Feedback on runs. It goes with its thread.
+/// Feedback on runs. It goes with its thread, or when its time is over.
 #[async_trait]
 pub trait FeedbackStore: Send + Sync {
-    /// Keeps it in the place of what was said of the run before, the last writer wins. Whether its thread is there: one that is gone or
-    /// is being deleted takes nothing.
-    async fn keep(&self, feedback: &Feedback) -> Result<bool, StoreError>;
+    /// Keeps it until `until` in the place of what was said of the run before, the last writer wins. Whether its thread is there: one
+    /// that is gone or is being deleted takes nothing.
+    async fn keep(&self, feedback: &Feedback, until: Timestamp) -> Result<bool, StoreError>;
 
     /// What is said of these runs of a thread, strongly consistent, in any order; nothing of one of which nothing is said. Runs are
     /// named once each.

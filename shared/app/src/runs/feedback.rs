@@ -56,24 +56,33 @@ impl Feedbacks {
         }
         self.runs.store.load(run).await?.ok_or(FeedbackError::NoRun)?;
         let given = Feedback { run: run.clone(), rating, comment, message, at: self.runs.clock.now() };
-        let stands = self.store.keep(&given).await?;
+        // As long as a run that ends now, so that nothing of it is left when all of the run has gone.
+        let until = given.at + self.runs.policy.retention;
+        let stands = self.store.keep(&given, until).await?;
         if stands { Ok(given) } else { Err(FeedbackError::NoRun) }
     }
 
-    /// What is thought of a run.
+    /// What is thought of a run. It may be there a little longer than the run.
     pub async fn of(&self, run: &RunKey) -> Result<Option<Feedback>, FeedbackError> {
-        self.runs.store.load(run).await?.ok_or(FeedbackError::NoRun)?;
-        let found = self.store.of(&run.thread, std::slice::from_ref(&run.id)).await?;
-        Ok(found.into_iter().next())
+        let found = self.given(run).await?;
+        if found.is_none() {
+            self.runs.store.load(run).await?.ok_or(FeedbackError::NoRun)?;
+        }
+        Ok(found)
     }
 
-    /// Takes it back, and says whether there was any.
-    pub async fn take_back(&self, run: &RunKey) -> Result<bool, FeedbackError> {
-        let was = self.of(run).await?.is_some();
+    /// Takes it back, and says whether there was any: also of a run that has gone.
+    pub async fn take_back(&self, run: &RunKey) -> Result<bool, StoreError> {
+        let was = self.given(run).await?.is_some();
         if was {
             self.store.remove(run).await?;
         }
         Ok(was)
+    }
+
+    async fn given(&self, run: &RunKey) -> Result<Option<Feedback>, StoreError> {
+        let found = self.store.of(&run.thread, std::slice::from_ref(&run.id)).await?;
+        Ok(found.into_iter().next())
     }
 
     /// What is thought of the runs of these records, by the place of the record that shows it: the last answer of its run. `records`

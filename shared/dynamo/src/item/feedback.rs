@@ -1,6 +1,7 @@
 //! What a user thinks of a run.
 
 use pudu_app::ports::StoreError;
+use pudu_domain::Timestamp;
 use pudu_domain::feedback::{Feedback, Rating};
 
 use crate::key::Key;
@@ -15,13 +16,15 @@ const AT: &str = "at";
 /// Each rating as it is stored.
 const WORDS: [(Rating, &str); 2] = [(Rating::Good, "good"), (Rating::Bad, "bad")];
 
-pub(crate) fn encode(feedback: &Feedback) -> Row {
+/// The row of `feedback`, which is kept until `until`.
+pub(crate) fn encode(feedback: &Feedback, until: Timestamp) -> Row {
     let word = WORDS.iter().find(|(known, _)| *known == feedback.rating).map_or("", |(_, word)| word);
     Writer::new(&Key::Feedback(feedback.run.clone()))
         .text(RATING, word)
         .maybe(feedback.comment.as_ref(), |row, comment| row.text(COMMENT, comment))
         .maybe(feedback.message.as_ref(), |row, message| row.text(MESSAGE, message))
         .time(AT, feedback.at)
+        .ends(until)
         .row()
 }
 

@@ -47,11 +47,12 @@ fn ratings_are_stored_as_words() {
     let mut feedback = proptest_one(any_of::feedback());
     for (rating, word) in [(Rating::Good, "good"), (Rating::Bad, "bad")] {
         feedback.rating = rating;
-        let row = feedback::encode(&feedback);
+        let row = feedback::encode(&feedback, NOW);
+        assert_eq!(row[TTL], number(NOW.as_millis() / 1000 + 1), "it does not outlive the traces of its run");
         assert_eq!(row["rating"].as_s().unwrap(), word);
         assert_eq!(feedback::decode(&row).unwrap(), feedback);
     }
-    let mut strange = feedback::encode(&feedback);
+    let mut strange = feedback::encode(&feedback, NOW);
     strange.insert("rating".to_owned(), aws_sdk_dynamodb::types::AttributeValue::S("so so".to_owned()));
     assert!(matches!(feedback::decode(&strange), Err(StoreError::Corrupt { attribute: "rating", .. })));
 }
@@ -382,7 +383,7 @@ proptest! {
 
     #[test]
     fn feedback_reads_back(given in any_of::feedback()) {
-        prop_assert_eq!(feedback::decode(&feedback::encode(&given)).unwrap(), given);
+        prop_assert_eq!(feedback::decode(&feedback::encode(&given, NOW)).unwrap(), given);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Feedback on runs: one of each, the last writer wins, and it goes with its thread.
 
 use pudu_domain::feedback::{Feedback, Rating};
-use pudu_domain::{RunId, RunKey, ThreadKey};
+use pudu_domain::{RunId, RunKey, ThreadKey, Timestamp};
 
 use super::life::fail;
 use super::{Case, World, cases};
@@ -18,6 +18,9 @@ pub(super) const CASES: &[Case] = cases![
     feedback_goes_with_its_thread,
 ];
 
+/// Long after what any of these cases does.
+const UNTIL: Timestamp = Timestamp::from_millis(4_102_444_800_000);
+
 fn run_in(thread: &ThreadKey, number: u8) -> RunKey {
     RunKey { thread: thread.clone(), id: RunId::new(EPOCH, [number; 10]) }
 }
@@ -32,7 +35,7 @@ fn good(run: &RunKey) -> Feedback {
 
 impl World {
     async fn give(&self, feedback: &Feedback) -> bool {
-        self.feedback.keep(feedback).await.unwrap_or_else(|e| fail(&e))
+        self.feedback.keep(feedback, UNTIL).await.unwrap_or_else(|e| fail(&e))
     }
 
     /// What is said of the first few runs of a thread, in their order.

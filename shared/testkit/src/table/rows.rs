@@ -61,7 +61,8 @@ pub(super) struct Rows {
     pub(super) breakers: BTreeMap<String, Breaker>,
     pub(super) memories: BTreeMap<MemoryKey, Memory>,
     pub(super) runs: Runs,
-    pub(super) feedback: BTreeMap<RunKey, Feedback>,
+    /// Each with when it goes.
+    pub(super) feedback: BTreeMap<RunKey, (Feedback, Timestamp)>,
     pub(super) index: Index,
     pub(super) writes: Vec<Write>,
     pub(super) flaws: BTreeSet<Flaw>,
