@@ -83,7 +83,8 @@ async fn an_answer_is_made_anew_and_a_question_asked_otherwise() {
     scene.post("state", json!({ "values": { "title": "Mine" } })).await;
     let prepared = scene.post("runs/regenerate/prepare", prepare(&first[1].0)).await;
     assert_eq!(prepared["checkpoint"]["checkpoint_id"], fresh["checkpoint_id"]);
-    assert_eq!(prepared["input"]["messages"][0]["id"], json!(first[0].0));
+    let said_as = first[0].0.strip_suffix("__user").expect("the reminder of the day has the id");
+    assert_eq!(prepared["input"]["messages"][0]["id"], said_as, "the next reminder has it as well");
     assert_eq!(prepared["source_message_ids"].as_array().unwrap().last().unwrap(), &json!(first[1].0));
     let values = scene.replayed(&prepared).await;
     let again = spoken(&values);
@@ -134,6 +135,60 @@ async fn an_answer_is_made_anew_and_a_question_asked_otherwise() {
     let cancel = scene.path(&format!("runs/{}/cancel?wait=1", run["run_id"].as_str().unwrap()));
     let (status, _) = scene.ask(Method::POST, &cancel, None).await;
     assert_eq!(status, StatusCode::NO_CONTENT);
+}
+
+#[tokio::test]
+async fn what_came_into_the_thread_with_the_question_stays() {
+    let mut scene = Scene::new().await;
+    let message = |role: &str, id: &str| json!({ "role": role, "id": id, "content": id });
+    let talk = [message("user", "h1"), message("assistant", "a1"), message("user", "h2")];
+    let first = scene.post("runs/wait", json!({ "input": { "messages": talk } })).await;
+    let first = spoken(&first);
+    let prepare = |answer: &str| json!({ "message_id": answer });
+    let prepared = scene.post("runs/regenerate/prepare", prepare(&first[3].0)).await;
+    let again = spoken(&scene.replayed(&prepared).await);
+    assert_eq!((again.len(), &again[..3]), (4, &first[..3]), "{prepared}");
+    assert_ne!(again[3].0, first[3].0);
+
+    // A branch has a checkpoint before its last question.
+    let made = scene.post("branches", prepare(&again[3].0)).await;
+    scene.thread = made["thread_id"].as_str().unwrap().to_owned();
+    scene.post("state", json!({ "values": { "artifacts": ["x"] } })).await;
+    let prepared = scene.post("runs/regenerate/prepare", prepare(&again[3].0)).await;
+    assert_eq!(prepared["input"]["messages"].as_array().unwrap().len(), 1, "{prepared}");
+    let there = spoken(&scene.replayed(&prepared).await);
+    assert_eq!((there.len(), &there[..3]), (4, &again[..3]));
+    assert_ne!(there[3].0, again[3].0);
+
+    // A thread that was written, not said.
+    scene.thread = "written".to_owned();
+    scene.call(Method::POST, "/api/threads", Some(&json!({ "thread_id": "written" }))).await;
+    let talk: Vec<Value> = talk.into_iter().chain([message("assistant", "a2")]).collect();
+    let written = scene.post("state", json!({ "values": { "messages": talk } })).await;
+    assert!(written["checkpoint_id"].is_string() || written["checkpoint"].is_object(), "{written}");
+    let prepared = scene.post("runs/regenerate/prepare", prepare("a2")).await;
+    let told = spoken(&scene.replayed(&prepared).await);
+    let texts: Vec<&str> = told.iter().map(|(_, text)| text.as_str()).collect();
+    assert_eq!((told.len(), &texts[..3]), (4, ["h1", "a1", "h2"].as_slice()));
+}
+
+#[tokio::test]
+async fn a_question_is_known_by_the_id_under_which_it_was_said() {
+    let scene = Scene::new().await;
+    let mut body = said("one");
+    body["input"]["messages"][0]["id"] = json!("u1");
+    let first = spoken(&scene.post("runs/wait", body).await);
+    let branch = scene.post("branches", json!({ "message_id": "u1" })).await;
+    let path = format!("/api/threads/{}/state", branch["thread_id"].as_str().unwrap());
+    assert_eq!(spoken(&scene.call(Method::GET, &path, None).await["values"]), first[..1]);
+    let edit = json!({ "human_message_id": "u1", "replacement_text": "two" });
+    let prepared = scene.post("runs/edit-regenerate/prepare", edit).await;
+    let edited = spoken(&scene.replayed(&prepared).await);
+    assert_eq!((edited.len(), edited[0].1.as_str()), (2, "two"));
+    let said = prepared["replacement_human_message_id"].as_str().unwrap();
+    let edit = json!({ "human_message_id": said, "replacement_text": "three" });
+    let prepared = scene.post("runs/edit-regenerate/prepare", edit).await;
+    assert_eq!(prepared["metadata"]["edit_from_message_id"], json!(edited[0].0));
 }
 
 #[tokio::test]

@@ -5,8 +5,9 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use futures_util::stream::{self, StreamExt, TryStreamExt};
-use pudu_domain::chat::place_of;
+use pudu_domain::chat::{Message, place_of, said_as};
 use pudu_domain::conversation::Head;
+use pudu_domain::state::State;
 use pudu_domain::{Conversation, Scope, ThreadKey};
 
 use super::results::{self, Results};
@@ -64,15 +65,33 @@ impl Runs {
             assistant: view.conversation.assistant,
             ..Conversation::new(branch.to.clone(), branch.scope, self.clock.now())
         };
-        match self.keep(None, fresh, state, None).await? {
+        // Its last answer is made anew from what stood before its last question, which is no checkpoint of this thread otherwise.
+        let conversation = match before_question(&state) {
+            Some(before) => {
+                let first = self.branched(None, fresh, before).await?;
+                self.branched(Some(&first), first.clone(), state).await?
+            }
+            None => self.branched(None, fresh, state).await?,
+        };
+        self.take_along(&branch.from, &branch.to, kept).await?;
+        Ok(Some(Branched { conversation, parent, message }))
+    }
+
+    /// Writes a state of a branch, and returns its conversation.
+    async fn branched(
+        &self,
+        read: Option<&Conversation>,
+        after: Conversation,
+        state: State,
+    ) -> Result<Conversation, UpdateError> {
+        let (thread, before) = (after.thread.clone(), after.head.clone());
+        match self.keep(read, after, state, before).await? {
             ConversationKept::Done => {}
             // An id that was made for it is nobody else's.
             _ => return Err(super::restless("making a branch").into()),
         }
-        self.take_along(&branch.from, &branch.to, kept).await?;
-        let conversation = self.store.conversation(&branch.to).await.map_err(CheckpointError::from)?;
-        let conversation = conversation.ok_or(UpdateError::NoThread)?;
-        Ok(Some(Branched { conversation, parent, message }))
+        let conversation = self.store.conversation(&thread).await.map_err(CheckpointError::from)?;
+        conversation.ok_or(UpdateError::NoThread)
     }
 
     /// Long results, when their new thread is there: what belongs to no thread would never go.
@@ -89,4 +108,16 @@ impl Runs {
         stream::iter(copies).buffer_unordered(COPIES).try_collect::<()>().await?;
         Ok(())
     }
+}
+
+/// The state before what the user said last, and before the reminder in front of it; none if nothing was said before that.
+fn before_question(state: &State) -> Option<State> {
+    let place = state.messages.iter().rposition(Message::is_from_user)?;
+    let id = said_as(&state.messages, state.messages.get(place)?);
+    let place = state.messages.iter().position(|message| message.id == id)?;
+    (place > 0).then(|| {
+        let mut before = state.clone();
+        before.messages.truncate(place);
+        before
+    })
 }
