@@ -41,6 +41,21 @@ async fn a_run_is_found_by_its_id_among_its_callers_threads() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_run_behind_many_newer_threads_is_found_by_its_thread_only() {
+    let talk = Talk::new();
+    let early = talk.lived(said("one"), "1").await;
+    talk.clock.sleep(Duration::from_secs(600)).await;
+    for number in 0..200 {
+        talk.post("/api/threads", json!({ "thread_id": format!("other-{number}") })).await.expect(200);
+    }
+    talk.clock.sleep(Duration::from_secs(600)).await;
+    let late = talk.lived(said("two"), "2").await;
+    talk.get(&format!("/api/runs/{early}/messages")).await;
+    talk.call(Method::GET, &format!("/api/runs/{late}/messages"), None).await.refused(404);
+    talk.get(&format!("/api/threads/t/runs/{late}/messages")).await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn without_a_sandbox_no_run_changes_a_workspace() {
     let talk = Talk::new();
     let run = talk.lived(said("one"), "1").await;

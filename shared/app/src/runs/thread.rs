@@ -16,7 +16,7 @@ pub const METADATA_BYTES: usize = 64 * 1024;
 /// Conversations of one page of a search.
 const AT_ONCE: usize = 100;
 /// Most conversations that a search looks at.
-pub(super) const LOOKED_AT: usize = 5000;
+const LOOKED_AT: usize = 5000;
 
 /// A thread that is to be there.
 #[derive(Debug, Clone)]
