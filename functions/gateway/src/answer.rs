@@ -25,11 +25,4 @@ pub(crate) use task::{Notified, TaskChange, TaskDetail, TaskRow, TaskStatus};
 pub(crate) use thread::{Branch, ThreadRow, ThreadState};
 pub(crate) use tool::{Called, Found, Listing, ToolEntry};
 
-use jiff::Timestamp as Moment;
-use pudu_domain::Timestamp;
-
-/// ISO 8601, UTC.
-pub(crate) fn moment(at: Timestamp) -> String {
-    let millis = i64::try_from(at.as_millis()).unwrap_or(i64::MAX);
-    Moment::from_millisecond(millis).unwrap_or(Moment::MAX).to_string()
-}
+pub(crate) use pudu_app::moments::moment;

@@ -23,6 +23,7 @@ pub mod limits;
 pub mod listings;
 pub mod memories;
 pub mod models;
+pub mod moments;
 pub mod oidc;
 pub mod ports;
 pub mod rates;

@@ -99,6 +99,11 @@ impl Head {
         format!("{}:{}", self.run, self.number)
     }
 
+    /// The id of the task that comes after it.
+    pub fn task(&self, node: &str) -> String {
+        format!("{}:{node}", self.id())
+    }
+
     /// The checkpoint of that id; none if it can be no checkpoint's.
     pub fn parse(id: &str) -> Option<Self> {
         let (run, number) = id.rsplit_once(':')?;

@@ -152,12 +152,8 @@ impl ThreadState {
         if !head.is_beginning() {
             metadata.insert("run_id".to_owned(), head.run.as_str().into());
         }
-        let task = |name: &'static str| NextTask {
-            id: format!("{}:{name}", head.id()),
-            name,
-            error: None,
-            interrupts: Vec::new(),
-        };
+        let task =
+            |name: &'static str| NextTask { id: head.task(name), name, error: None, interrupts: Vec::new() };
         Self {
             values,
             tasks: next.iter().map(|name| task(name)).collect(),

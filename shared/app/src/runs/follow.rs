@@ -18,6 +18,7 @@ use super::modes::{CHECKPOINTS, DEBUG, Modes, TASKS, UPDATES, VALUES};
 use super::stepped::Stepped;
 use super::steps::Point;
 use super::{CheckpointError, Runs};
+use crate::moments::moment;
 use crate::ports::StoreError;
 
 /// Rows of one page; what they show is read when they are handed out.
@@ -258,12 +259,6 @@ impl Follower {
         });
         Ok(Frame { id: None, event: "gap".to_owned(), data })
     }
-}
-
-/// ISO 8601, UTC.
-fn moment(at: Timestamp) -> String {
-    let millis = i64::try_from(at.as_millis()).unwrap_or(i64::MAX);
-    jiff::Timestamp::from_millisecond(millis).unwrap_or(jiff::Timestamp::MAX).to_string()
 }
 
 /// What `end` says of a run whose own was kept no longer.

@@ -75,7 +75,7 @@ impl Done {
 
     /// As a frame `tasks`: the task of that name that came after `before` has ended.
     pub(super) fn result(&self, before: &Head, name: &str) -> Value {
-        json!({ "id": task(before, name), "name": name, "error": null, "interrupts": [], "result": self.wrote })
+        json!({ "id": before.task(name), "name": name, "error": null, "interrupts": [], "result": self.wrote })
     }
 }
 
@@ -91,7 +91,7 @@ fn next(state: &State) -> Option<&'static str> {
 
 /// As a frame `tasks`: the task that comes after the checkpoint begins.
 pub(super) fn begins(head: &Head, node: &str, values: &Map<String, Value>) -> Value {
-    json!({ "id": task(head, node), "name": node, "input": values, "triggers": [] })
+    json!({ "id": head.task(node), "name": node, "input": values, "triggers": [] })
 }
 
 /// As a frame `checkpoints`.
@@ -102,10 +102,8 @@ pub(super) fn checkpoint(
     values: &Map<String, Value>,
 ) -> Value {
     let config = |head: &Head| json!({ "configurable": { "thread_id": thread, "checkpoint_ns": "", "checkpoint_id": head.id() } });
-    let tasks: Vec<Value> = next
-        .iter()
-        .map(|node| json!({ "id": task(&of.head, node), "name": node, "interrupts": [] }))
-        .collect();
+    let tasks: Vec<Value> =
+        next.iter().map(|node| json!({ "id": of.head.task(node), "name": node, "interrupts": [] })).collect();
     json!({
         "config": config(&of.head),
         "parent_config": of.parent.as_ref().map(config),
@@ -119,11 +117,6 @@ pub(super) fn checkpoint(
 /// The same as a frame `debug`: which kind of thing it is, of which step.
 pub(super) fn debug(kind: &str, step: u32, at: &str, payload: &Value) -> Value {
     json!({ "step": step, "timestamp": at, "type": kind, "payload": payload })
-}
-
-/// The id of the task that comes after a checkpoint.
-fn task(head: &Head, node: &str) -> String {
-    format!("{}:{node}", head.id())
 }
 
 /// Messages that are new or other than before, and those that went.
