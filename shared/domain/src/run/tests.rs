@@ -1,5 +1,6 @@
 mod aside;
 mod stands;
+mod stored;
 
 use serde_json::json;
 
@@ -414,40 +415,4 @@ fn what_was_not_read_is_read_again() {
     let run = world.run("a").clone();
     let blind = Seen::default();
     assert_eq!(decide(&run, finish(Outcome::Success), &blind, NOW, &Policy::default()), Err(Rejected::Stale));
-}
-
-#[test]
-fn a_spec_reads_back_with_its_scope() {
-    for scope in [Scope::All, Scope::Only([].into()), Scope::Only(["a".to_owned()].into())] {
-        let spec = RunSpec { scope, ..spec(Strategy::Enqueue) };
-        let stored = serde_json::to_string(&spec).unwrap();
-        assert_eq!(serde_json::from_str::<RunSpec>(&stored).unwrap(), spec);
-    }
-}
-
-#[test]
-fn a_subagent_has_what_it_is_allowed_and_not_denied() {
-    let named = |tools: &[&str]| tools.iter().map(|&name| name.to_owned()).collect::<Vec<_>>();
-    let mut subagent = Subagent {
-        name: "a".into(),
-        description: String::new(),
-        max_turns: 1,
-        token_budget: 1,
-        instructions: String::new(),
-        tools: None,
-        without: named(&["task"]),
-    };
-    assert!(subagent.has("ls") && !subagent.has("task"));
-    subagent.tools = Some(named(&["ls", "task"]));
-    assert!(subagent.has("ls") && !subagent.has("task") && !subagent.has("bash"));
-}
-
-#[test]
-fn a_state_that_was_told_without_the_one_before_it_is_read() {
-    let stored = r#"{"values":{"number":4}}"#;
-    let told: Notice = serde_json::from_str(stored).unwrap();
-    assert_eq!(told, Notice::Values { number: 4, behind: None });
-    assert_eq!(serde_json::to_string(&told).unwrap(), stored);
-    let behind = Notice::Values { number: 4, behind: Some(2) };
-    assert_eq!(serde_json::from_value::<Notice>(json!(behind)).unwrap(), behind);
 }
