@@ -276,7 +276,7 @@ impl Memory {
         Ok(())
     }
 
-    /// Changes a fact; what the edit does not name stays.
+    /// Changes a fact; what the edit does not name stays. Where all of them are too long then, the least of the others gives way.
     pub fn edit(&mut self, id: &FactId, edit: &Edit) -> Result<(), Refused> {
         let old = self.fact(id).ok_or(Refused::NoSuchFact)?;
         let new = Fact {
@@ -294,6 +294,8 @@ impl Memory {
         for fact in self.facts.iter_mut().filter(|fact| fact.id == *id) {
             fact.clone_from(&new);
         }
+        // As many as there were, and no more bytes than a row takes.
+        self.cap(MOST_FACTS, Some(id));
         Ok(())
     }
 

@@ -93,6 +93,23 @@ fn the_largest_document_fits_a_row() {
 }
 
 #[test]
+fn an_edit_makes_no_document_that_fits_no_row() {
+    let short = (0..MOST_FACTS).map(|at| fact(&format!("f{at}"), &format!("fact {at}"), 0.5, 0));
+    let mut memory = with(short);
+    for at in 0..MOST_FACTS {
+        let content = format!("{at} {}", "字".repeat(CONTENT_CHARS - 10));
+        let edit = Edit { content: Some(content.clone()), ..Edit::default() };
+        let name = id(&format!("f{at}"));
+        match memory.edit(&name, &edit) {
+            Ok(()) => assert_eq!(memory.fact(&name).map(|fact| &fact.content), Some(&content)),
+            refused => assert_eq!(refused, Err(Refused::NoSuchFact), "it gave way to another"),
+        }
+        assert!(memory.facts.iter().map(Fact::bytes).sum::<usize>() <= FACTS_BYTES, "{at}");
+    }
+    assert!(memory.facts.len() > 50);
+}
+
+#[test]
 fn only_what_is_sure_enough_is_learnt() {
     let mut memory = Memory::default();
     let lessons = Lessons { facts: vec![new("likes tea", 0.7), new("is tall", 0.69)], ..Lessons::default() };
