@@ -18,6 +18,8 @@ const OURS: [&str; 6] =
 const OURS_TOO: &str = "langgraph_auth_user";
 /// Where its caller's secrets are.
 const SECRETS: &str = "secrets";
+/// Where the custom agent is named.
+const AGENT: &str = "agent_name";
 /// Most secrets of one call or run.
 pub const MAX_SECRETS: usize = 64;
 /// Most bytes of a secret, and of its name.
@@ -51,6 +53,11 @@ pub enum Unfit {
         "assistant_id must be lead_agent, or the name of an agent: at most {ASSISTANT_CHARS} letters, digits and hyphens"
     )]
     Assistant,
+    /// The name of a custom agent that can be none's.
+    #[error(
+        "context.agent_name must be the name of an agent: at most {ASSISTANT_CHARS} letters, digits and hyphens"
+    )]
+    Agent,
     /// Secrets that are no texts by names.
     #[error("context.secrets must be an object of texts")]
     Secrets,
@@ -111,8 +118,9 @@ pub fn configure(
     }
     for options in context.iter_mut().chain([&mut configurable]) {
         options.insert("thread_id".to_owned(), of.as_str().into());
-        if let Some(agent) = &agent {
-            options.insert("agent_name".to_owned(), agent.as_str().into());
+        let named = named(options)?;
+        if let Some(agent) = agent.as_ref().or(named.as_ref()) {
+            options.insert(AGENT.to_owned(), agent.as_str().into());
         }
     }
     let recursion_limit = recursion_limit(config.get("recursion_limit"));
@@ -140,6 +148,15 @@ pub fn agent(assistant: &str) -> Result<Option<String>, Unfit> {
         Err(Unfit::Assistant)
     } else {
         Ok(Some(name))
+    }
+}
+
+/// Takes the custom agent out that options name: by the rules of an assistant's name, so that one agent has one name.
+fn named(options: &mut Map<String, Value>) -> Result<Option<String>, Unfit> {
+    match options.remove(AGENT) {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::String(name)) => agent(&name).map_err(|_| Unfit::Agent),
+        Some(_) => Err(Unfit::Agent),
     }
 }
 
@@ -249,6 +266,23 @@ mod tests {
             assert_eq!(agent(wrong), Err(Unfit::Assistant), "{wrong}");
         }
         assert_eq!(agent(LEAD), Ok(None));
+    }
+
+    #[test]
+    fn an_agent_has_one_name_wherever_it_is_named() {
+        for place in ["context", "configurable"] {
+            let config = |name: Value| json!({place: {"agent_name": name}});
+            for (told, name) in [("Medic", Some("medic")), ("my_agent", Some("my-agent")), (LEAD, None)] {
+                let options = configured(&config(json!(told))).options();
+                assert_eq!(options.get("agent_name").and_then(Value::as_str), name, "{told}");
+            }
+            for wrong in [json!("a b"), json!(""), json!("ä"), json!(7)] {
+                assert_eq!(configure(LEAD, &config(wrong), &Value::Null, &t()).unwrap_err(), Unfit::Agent);
+            }
+            assert!(!configured(&config(Value::Null)).options().contains_key("agent_name"));
+            let both = configure("writer", &config(json!("other")), &Value::Null, &t()).unwrap();
+            assert_eq!(both.options()["agent_name"], "writer");
+        }
     }
 
     #[test]
