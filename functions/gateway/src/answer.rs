@@ -17,7 +17,7 @@ pub(crate) use compaction::CompactionResult;
 pub(crate) use config::{ChangedPlace, Differences, PastConfig, Revisions, ServerEntry, Servers};
 pub(crate) use event::ThreadEvent;
 pub(crate) use feedback::{FeedbackRow, FeedbackStats, MessageRecord};
-pub(crate) use memory::{CONFIDENCE, MemoryConfig, MemoryDocument, MemoryStatus};
+pub(crate) use memory::{CONFIDENCE, MemoryConfig, MemoryDocument, MemoryImport, MemoryStatus};
 pub(crate) use operator::{CorruptRow, DeadLetter};
 pub(crate) use run::{MessagePage, RunMessages, RunRecord, RunRow, TokenUsage};
 pub(crate) use server::{ProbeResult, ServerRow};

@@ -81,7 +81,7 @@ async fn whoever_names_the_memory_that_was_read_changes_no_other() {
     over(&world, Method::POST, "/api/memory/facts", &tag, Some(&body)).await.expect(200);
     for (method, path, body) in [
         (Method::POST, "/api/memory/facts", Some(json!({"content": "three"}))),
-        (Method::POST, "/api/memory/import", Some(json!({"facts": []}))),
+        (Method::POST, "/api/memory/import", Some(json!({"version": "1.0", "facts": []}))),
         (Method::DELETE, "/api/memory", None),
     ] {
         let detail = over(&world, method, path, &tag, body.as_ref()).await.refused(412);
@@ -116,13 +116,32 @@ async fn what_was_exported_can_be_imported() {
 }
 
 #[tokio::test]
+async fn what_is_no_export_takes_the_place_of_nothing() {
+    let world = World::new().await;
+    add(&world, &json!({"content": "one"})).await.expect(200);
+    for wrong in [
+        json!({}),
+        json!({"facts": []}),
+        json!({"version": "1.0"}),
+        json!({"version": "2.0", "facts": []}),
+        json!({"version": "1.0", "facts": [], "memories": []}),
+        json!({"data": {"version": "1.0", "facts": []}, "version": "1.0", "facts": []}),
+    ] {
+        world.call(Method::POST, "/api/memory/import", Some(&wrong)).await.refused(422);
+    }
+    assert_eq!(contents(&world.get("/api/memory").await), ["one"]);
+}
+
+#[tokio::test]
 async fn no_more_is_remembered_than_the_operator_allows() {
     let world = World::new().await;
     let facts: Vec<Value> = (0..120)
         .map(|at| json!({"id": format!("f{at}"), "content": format!("fact {at}"), "confidence": f64::from(at) / 200.0}))
         .collect();
-    let imported =
-        world.call(Method::POST, "/api/memory/import", Some(&json!({"facts": facts}))).await.expect(200);
+    let imported = world
+        .call(Method::POST, "/api/memory/import", Some(&json!({"version": "1.0", "facts": facts})))
+        .await;
+    let imported = imported.expect(200);
     assert_eq!((contents(&imported).len(), contents(&imported)[0]), (100, "fact 20"));
     let more = add(&world, &json!({"content": "mine", "confidence": 0.0})).await.expect(200);
     assert_eq!(contents(&more).len(), 100);

@@ -19,8 +19,8 @@ const VERSION: &str = "1.0";
 pub(crate) const CONFIDENCE: f64 = 0.5;
 
 /// Everything that is remembered.
-#[derive(Debug, Default, Serialize, Deserialize, ToSchema)]
-#[serde(default, rename_all = "camelCase")]
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
 pub(crate) struct MemoryDocument {
     /// `1.0`.
     version: String,
@@ -31,6 +31,28 @@ pub(crate) struct MemoryDocument {
     user: UserContext,
     history: HistoryContext,
     #[schema(max_items = 500)]
+    facts: Vec<FactRow>,
+}
+
+/// What was exported. What it is must be said: any other file would be a memory of nothing, and take the place of everything.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub(crate) struct MemoryImport {
+    /// `1.0`.
+    #[schema(pattern = "^1\\.0$")]
+    version: String,
+    /// Of what it was exported from; it changes nothing.
+    #[serde(default)]
+    #[expect(dead_code, reason = "an export has it, and it is of another document")]
+    revision: Option<u64>,
+    /// Of what it was exported from; it changes nothing.
+    #[serde(default)]
+    #[expect(dead_code, reason = "an export has it, and it is of another document")]
+    last_updated: Option<String>,
+    #[serde(default)]
+    user: UserContext,
+    #[serde(default)]
+    history: HistoryContext,
     facts: Vec<FactRow>,
 }
 
@@ -176,9 +198,13 @@ impl From<&Settings> for MemoryConfig {
     }
 }
 
-impl MemoryDocument {
+impl MemoryImport {
     /// What it says, checked; a time that is none is `now`.
     pub(crate) fn read(self, now: Timestamp) -> Result<(Vec<Fact>, BTreeMap<Section, Summary>), Failure> {
+        if self.version != VERSION {
+            let detail = format!("version must be {VERSION}: what another one says is not known");
+            return Err(Failure::unprocessable(detail));
+        }
         let mut facts = Vec::with_capacity(self.facts.len());
         for (place, row) in self.facts.into_iter().enumerate() {
             let wrong = |what: String| Failure::unprocessable(format!("facts[{place}]: {what}"));

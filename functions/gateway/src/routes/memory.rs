@@ -13,15 +13,14 @@ use utoipa::openapi::header::HeaderBuilder;
 use utoipa::openapi::{Content, Ref, RefOr, Response as Described};
 use utoipa::{IntoResponses, ToSchema};
 
-use crate::answer::{MemoryConfig, MemoryDocument, MemoryStatus};
+use crate::answer::{MemoryConfig, MemoryDocument, MemoryImport, MemoryStatus};
 use crate::error::{Conflict, Failure, Stale, Unfit};
 use crate::guard::Who;
 use crate::input::{Body, IfMatch, IfNoneMatch, MemoryOf, Shape, tagged};
 use crate::state::Gateway;
 
-impl Shape for MemoryDocument {
-    const EXPECTED: &'static str =
-        r#"{"user": …, "history": …, "facts": [{"id": text, "content": text, …}]}, as it is exported"#;
+impl Shape for MemoryImport {
+    const EXPECTED: &'static str = r#"{"version": "1.0", "facts": [{"id": text, "content": text, …}], "user": …, "history": …}, as it is exported, nothing else"#;
 }
 
 /// The answer of most routes: all that is remembered now.
@@ -128,14 +127,14 @@ pub(super) async fn export(
     operation_id = "import_memory",
     tag = "memory",
     params(MemoryOf, IfMatch),
-    request_body = MemoryDocument,
+    request_body = MemoryImport,
     responses(Remembered, Conflict, Unfit, Stale, Failure)
 )]
 pub(super) async fn import(
     State(gateway): State<Gateway>,
     MemoryOf(key): MemoryOf,
     over: IfMatch,
-    Body(document): Body<MemoryDocument>,
+    Body(document): Body<MemoryImport>,
 ) -> Result<Remembered, Failure> {
     let most = settings(&gateway).await?.max_facts;
     let read = document.read(gateway.memories.clock.now())?;
