@@ -11,6 +11,7 @@ mod chunks;
 mod compact;
 mod end;
 mod furnish;
+mod heard;
 mod mcp;
 mod model;
 mod progress;

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use pudu_domain::memory::{Edit, Fact, Lessons, MANUAL, Refused, Section, Summary, Terms};
+use pudu_domain::memory::{Edit, Fact, Lessons, NewFact, Refused, Section, Summary, Terms};
 use pudu_domain::{FactId, Memory, MemoryKey, RunId, Timestamp};
 
 use crate::ports::{Clock, MemoryKept, MemoryStore, Random, StoreError};
@@ -21,19 +21,6 @@ pub struct Memories {
     pub clock: Arc<dyn Clock>,
     /// For ids of facts.
     pub random: Arc<dyn Random>,
-}
-
-/// A fact that is to be remembered.
-#[derive(Debug, Clone, PartialEq)]
-pub struct NewFact {
-    /// What.
-    pub content: String,
-    /// Of what kind.
-    pub category: String,
-    /// How sure it is, 0 to 1.
-    pub confidence: f64,
-    /// Where it is from; a user's own word if nobody says.
-    pub source: Option<String>,
 }
 
 /// Why a document was not changed.
@@ -62,18 +49,17 @@ impl Memories {
         self.store.load(key).await
     }
 
-    /// Remembers a fact; where there are `most` already, the least of the others gives way.
+    /// Remembers a fact, from `source`; where there are `most` already, the least of the others gives way.
     pub async fn add(
         &self,
         key: &MemoryKey,
         over: Over<'_>,
-        new: &NewFact,
+        (new, source): (&NewFact, &str),
         most: usize,
     ) -> Result<(Memory, FactId), MemoryError> {
         let mut drawn = [0; 8];
         self.random.fill(&mut drawn);
         let id = FactId::new(drawn);
-        let source = new.source.as_deref().unwrap_or(MANUAL);
         let memory = self.change(key, over, |memory, now| {
             let fact = Fact::new(id.clone(), &new.content, &new.category, new.confidence, (now, source))?;
             memory.add(fact, most)

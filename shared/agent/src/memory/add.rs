@@ -1,12 +1,13 @@
 //! `memory_add`: remembers a fact.
 
 use async_trait::async_trait;
-use pudu_app::memories::{Memories, NewFact};
+use pudu_app::memories::Memories;
 use pudu_app::ports::ToolDefinition;
 use pudu_domain::chat::ToolCall;
+use pudu_domain::memory::NewFact;
 use serde_json::{Value, json};
 
-use super::{answered, failed, has_tools, key, refused, shown, text};
+use super::{SPENT, answered, failed, has_tools, is_spent, key, refused, shown, text};
 use crate::options::Options;
 use crate::tool::{Bench, Brought, Tool};
 
@@ -41,15 +42,18 @@ impl Tool for MemoryAdd {
     }
 
     async fn call(&self, bench: Bench<'_>, call: &ToolCall) -> Brought {
+        if is_spent(&bench, call) {
+            return failed(call, SPENT);
+        }
         let Some(content) = text(call, "content") else { return failed(call, "content must be a text") };
         let new = NewFact {
             content: content.to_owned(),
             category: text(call, "category").unwrap_or_default().to_owned(),
             confidence: call.args.get("confidence").and_then(Value::as_f64).unwrap_or(CONFIDENCE),
-            source: Some(bench.run.key.thread.thread.as_str().to_owned()),
         };
         let most = bench.options.house.agents.memory.max_facts;
-        match self.0.add(&key(bench.run, bench.options), None, &new, most).await {
+        let source = bench.run.key.thread.thread.as_str();
+        match self.0.add(&key(bench.run, bench.options), None, (&new, source), most).await {
             Ok((memory, id)) => answered(call, json!({ "done": true, "fact": memory.fact(&id).map(shown) })),
             Err(error) => refused(call, &error),
         }

@@ -6,7 +6,7 @@ use pudu_app::ports::ToolDefinition;
 use pudu_domain::chat::ToolCall;
 use serde_json::json;
 
-use super::{NO_FACT, answered, fact, failed, has_tools, key, refused};
+use super::{NO_FACT, SPENT, answered, fact, failed, has_tools, is_spent, key, refused};
 use crate::options::Options;
 use crate::tool::{Bench, Brought, Tool};
 
@@ -36,6 +36,9 @@ impl Tool for MemoryDelete {
     }
 
     async fn call(&self, bench: Bench<'_>, call: &ToolCall) -> Brought {
+        if is_spent(&bench, call) {
+            return failed(call, SPENT);
+        }
         let Some(id) = fact(call) else { return failed(call, NO_FACT) };
         match self.0.remove(&key(bench.run, bench.options), None, &id).await {
             Ok(_) => answered(call, json!({ "done": true })),

@@ -3,6 +3,7 @@ use std::sync::Arc;
 use pudu_app::memories::Memories;
 use pudu_config::MemoryMode;
 use pudu_domain::memory::{Fact, MANUAL, MOST_FACTS, Section, Summary};
+use pudu_domain::state::State;
 use pudu_domain::{Memory as Document, Timestamp};
 use pudu_testkit::gate::Gate;
 use pudu_testkit::{FakeTable, ManualClock, SeededRandom};
@@ -10,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::told::told;
 use super::*;
-use crate::fixture::{World, call, said};
+use crate::fixture::{World, ai, call, said};
 use crate::summarization::text_tokens;
 use crate::tool::Tool;
 
@@ -152,6 +153,39 @@ async fn what_is_no_fact_is_an_answer_and_no_fact() {
         bench.call(&MemoryUpdate(bench.memories.clone()), &json!({"fact_id": "no such id"})).await;
     assert_eq!(status, ToolStatus::Error);
     assert_eq!(bench.found("").await, ["likes tea"]);
+}
+
+#[tokio::test]
+async fn a_run_changes_no_more_than_a_look_back_does() {
+    let bench = Bench::new();
+    let add = MemoryAdd(bench.memories.clone());
+    let calls = |from: usize, to: usize| -> Vec<ToolCall> {
+        let made =
+            |at: usize| call(&format!("c{at}"), "memory_add", &json!({"content": format!("fact {at}")}));
+        (from..to).map(made).collect()
+    };
+    let mut state = said([]);
+    let mut done = 0;
+    for (name, from, to) in [("a", 0, LESSONS - 1), ("b", LESSONS - 1, LESSONS + 5), ("c", 90, 91)] {
+        let mut turn = bench.world.turn(state.clone());
+        let mut answer = ai(name, "", calls(from, to));
+        assert_eq!(Memory.after_model(&mut turn, &mut answer), Flow::Go);
+        turn.say(answer.clone());
+        state = turn.state().clone();
+        for call in &answer.tool_calls {
+            let brought = add.call(bench.world.bench(&state), call).await;
+            done += usize::from(brought.message.status == Some(ToolStatus::Success));
+        }
+        // A summary takes its place.
+        state.messages.clear();
+    }
+    assert_eq!(done, LESSONS);
+    let other = State {
+        counters: [("memory".to_owned(), json!({"run": "other", "before": 99, "after": 99}))].into(),
+        ..said([])
+    };
+    let brought = add.call(bench.world.bench(&other), &calls(91, 92)[0]).await;
+    assert_eq!(brought.message.status, Some(ToolStatus::Success), "another run's do not count");
 }
 
 #[test]

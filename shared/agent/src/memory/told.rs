@@ -1,11 +1,9 @@
 //! What is told of a memory, in the reminder before what a user says: as data, within a budget. Pure.
 
-use pudu_app::framing::inert;
 use pudu_domain::Memory;
 use pudu_domain::memory::Section;
-use serde_json::Value;
 
-use crate::durable_context::escaped;
+use super::data;
 use crate::summarization::text_tokens;
 
 /// What it is worth.
@@ -47,14 +45,6 @@ fn within(lines: impl Iterator<Item = String>, left: &mut u64) -> Vec<String> {
         }
     }
     told
-}
-
-/// Text that opens and closes nothing.
-fn data(text: &str) -> String {
-    match inert(Value::String(escaped(text))) {
-        Value::String(text) => text,
-        _ => String::new(),
-    }
 }
 
 const fn title(section: Section) -> &'static str {

@@ -7,7 +7,7 @@ use pudu_domain::chat::ToolCall;
 use pudu_domain::memory::Edit;
 use serde_json::{Value, json};
 
-use super::{NO_FACT, answered, fact, failed, has_tools, key, refused, shown, text};
+use super::{NO_FACT, SPENT, answered, fact, failed, has_tools, is_spent, key, refused, shown, text};
 use crate::options::Options;
 use crate::tool::{Bench, Brought, Tool};
 
@@ -41,6 +41,9 @@ impl Tool for MemoryUpdate {
     }
 
     async fn call(&self, bench: Bench<'_>, call: &ToolCall) -> Brought {
+        if is_spent(&bench, call) {
+            return failed(call, SPENT);
+        }
         let Some(id) = fact(call) else { return failed(call, NO_FACT) };
         let edit = Edit {
             content: text(call, "content").map(str::to_owned),

@@ -9,14 +9,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use pudu_app::memories::MemoryError;
-use pudu_app::ports::{ModelCall, ModelError, RecordQuery};
+use pudu_app::ports::{ModelCall, ModelError};
 use pudu_config::Memory;
+use pudu_domain::RunSpec;
 use pudu_domain::chat::{Message, Speaker};
 use pudu_domain::memory::{Lessons, Terms};
-use pudu_domain::run::{ATTEMPTS, Aside, Command, Ending, Notice, Operation, Outcome};
-use pudu_domain::{RunSpec, text};
-use serde::Deserialize;
-use serde_json::Value;
+use pudu_domain::run::{ATTEMPTS, Aside, Command, Ending, Operation, Outcome};
 use tokio::sync::mpsc;
 
 use super::model::tally;
@@ -26,9 +24,6 @@ use crate::retry::{After, Retries};
 
 /// When it is tried again after a model that did not answer.
 const LATER: Duration = Duration::from_mins(5);
-/// Records that are read at once, and how often.
-const PAGE: usize = 100;
-const PAGES: usize = 20;
 
 impl Session {
     /// How what was said in this run is to be looked at again: where the operator wants it and a user said something. An event that a
@@ -57,9 +52,6 @@ impl Session {
         }
         self.overdue()?;
         let conversation = self.parts.runs.conversation(&self.run.key.thread).await?.ok_or(Stop::Gone)?;
-        if conversation.to_remember > self.run.ordinal {
-            return Err(interrupted("more was said since; it is looked at together"));
-        }
         let settings = self.settings().await?;
         if !settings.extracts() {
             return Err(interrupted("nothing is to be remembered any more"));
@@ -70,7 +62,13 @@ impl Session {
         if memory.has_learnt(&self.run.key.id) {
             return Err(Stop::End(Ending::new(Outcome::Success, None)));
         }
-        let said = self.said_since(conversation.remembered).await?;
+        let Some(owed) = self.owed(&conversation).await? else {
+            return Err(interrupted("more was said since; it is looked at together"));
+        };
+        if conversation.active.is_some() && self.waits_for_quiet(settings.debounce).await? {
+            return Ok(());
+        }
+        let said = self.said(&conversation, &owed).await?;
         if said.is_empty() {
             return Err(Stop::End(Ending::new(Outcome::Success, None)));
         }
@@ -81,6 +79,16 @@ impl Session {
         };
         self.learn(&settings, &lessons).await?;
         Err(Stop::End(Ending::new(Outcome::Success, None)))
+    }
+
+    /// Waits, because somebody is at work in the thread; as long as the run has time for it.
+    async fn waits_for_quiet(&mut self, debounce: Duration) -> Result<bool, Stop> {
+        let until = self.now() + debounce;
+        let waits = self.run.until.is_none_or(|end| until < end);
+        if waits {
+            self.commit(Command::Wait { until }).await?;
+        }
+        Ok(waits)
     }
 
     async fn settings(&self) -> Result<Memory, Stop> {
@@ -101,50 +109,6 @@ impl Session {
             Err(MemoryError::Store(error)) => Err(Stop::Store(error)),
             Err(MemoryError::Busy | MemoryError::Stale | MemoryError::Refused(_)) => Err(Stop::Unready),
         }
-    }
-
-    /// What was said in the runs after that one and up to this, in order; of more than can be shown the newest. The records of
-    /// runs are read, so what a summary has taken the place of since is there too; what a user took back is not.
-    async fn said_since(&self, remembered: u32) -> Result<Vec<String>, Stop> {
-        let mut before = (self.run.ordinal.saturating_add(1), 0);
-        let (mut said, mut left, mut taken_back) = (Vec::new(), lesson::HEARD, None);
-        for _ in 0..PAGES {
-            let query = RecordQuery {
-                before: Some(before),
-                limit: PAGE,
-                newest_first: true,
-                ..RecordQuery::default()
-            };
-            let page = self.parts.runs.records(&self.run.key.thread, &query).await?;
-            let is_last = page.len() < PAGE;
-            for record in page {
-                before = (record.ordinal, record.seq);
-                if record.ordinal <= remembered {
-                    said.reverse();
-                    return Ok(said);
-                }
-                let Notice::Record { event_type, content, metadata, .. } = &record.notice else { continue };
-                if metadata.get("rolled_back") == Some(&Value::Bool(true)) {
-                    taken_back = Some(record.ordinal);
-                }
-                if taken_back == Some(record.ordinal)
-                    || !matches!(event_type.as_str(), "llm.human.input" | "llm.ai.response")
-                {
-                    continue;
-                }
-                let Some(line) = Message::deserialize(content).ok().as_ref().and_then(lesson::line) else {
-                    continue;
-                };
-                let line = text::first_chars(&line, left).to_owned();
-                left = left.saturating_sub(line.chars().count());
-                said.push(line);
-            }
-            if is_last || left == 0 {
-                break;
-            }
-        }
-        said.reverse();
-        Ok(said)
     }
 
     /// The answer of a model beside the conversation; none if it is asked again later, for which the run waits now. What it took stands

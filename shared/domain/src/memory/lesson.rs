@@ -10,7 +10,7 @@ use crate::time::Timestamp;
 /// Most facts that one conversation adds, and most that it takes away: a text that means to overwrite a memory does not get far.
 pub const LESSONS: usize = 20;
 
-/// A fact that was learnt.
+/// A fact that is to be remembered.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NewFact {
     /// What.

@@ -3,11 +3,11 @@
 //! It is born in the commit that ends the run behind which it looks, so neither is there without the other, and waits for its time
 //! as every run does. It has no place in the thread: nobody waits for it, it holds nobody up, and it tells nothing. The conversation
 //! counts up to which run somebody is to look ([`Conversation::to_remember`]) and did ([`Conversation::remembered`]): of a
-//! burst of runs only the last one's is looked at, and what was not looked at is with the next.
+//! burst of runs of one agent only the last one's is looked at, and what was not looked at is with that agent's next.
 
 use std::time::Duration;
 
-use super::{Birth, Change, Ending, Origin, Outcome, Phase, Run, RunSpec, Seen, Totals, Written};
+use super::{Birth, Change, Ending, Origin, Outcome, Phase, Run, RunKey, RunSpec, Seen, Totals, Written};
 use crate::conversation::Conversation;
 use crate::durable::{Due, Durable, Expect, Generation, Lane};
 use crate::ids::RunId;
@@ -27,12 +27,20 @@ pub struct Aside {
     pub after: Duration,
 }
 
+impl Aside {
+    /// The run that looks back behind that one, if it is looked back at.
+    pub fn of(run: &RunKey) -> RunKey {
+        run.beside(RunId::of_child(&run.id, CALL))
+    }
+}
+
 /// The run that looks back at what was said up to `run`, which ends now.
 pub(super) fn begin(run: &Run, aside: &Aside, now: Timestamp) -> (Written, Birth) {
-    let id = RunId::of_child(&run.key.id, CALL);
+    let key = Aside::of(&run.key);
+    let id = key.id.clone();
     let at = now + aside.after;
     let new = Run {
-        key: run.key.beside(id.clone()),
+        key,
         origin: Origin::Aside,
         ordinal: run.ordinal,
         phase: Phase::Pending,

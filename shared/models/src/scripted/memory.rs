@@ -1,14 +1,14 @@
 //! What the script finds worth remembering: sentences of the user that begin with `remember`, word for word.
 
 use pudu_app::framing::{BEGIN, END};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::LABEL;
 
 /// What whoever asks for lessons begins with.
 const ASKED: &str = "You keep the memory of an assistant";
-/// What stands before what a user said.
-const USER: &str = "User: ";
+/// Who says what is worth remembering; what was said stands in objects, one on a line.
+const USER: &str = "user";
 const REMEMBER: &str = "remember ";
 /// Characters of one fact beside the label.
 const CHARS: usize = 400;
@@ -19,12 +19,16 @@ pub(super) fn lessons(prompt: &str) -> Option<String> {
         return None;
     }
     let said = prompt.rsplit_once(BEGIN).and_then(|(_, said)| said.split_once(END)).map(|(said, _)| said);
-    let wanted = said.unwrap_or_default().lines().filter_map(|line| {
-        let said = line.strip_prefix(USER)?;
-        let rest = said.get(..REMEMBER.len()).filter(|word| word.eq_ignore_ascii_case(REMEMBER))?;
-        said.get(rest.len()..)
+    let said = said.unwrap_or_default().lines().filter_map(|line| {
+        let said: Value = serde_json::from_str(line).ok()?;
+        let is_users = said.get("by").and_then(Value::as_str) == Some(USER);
+        said.get("text").and_then(Value::as_str).filter(|_| is_users).map(str::to_owned)
     });
-    let facts: Vec<_> = wanted
+    let facts: Vec<_> = said
+        .filter_map(|said| {
+            said.get(..REMEMBER.len()).filter(|word| word.eq_ignore_ascii_case(REMEMBER))?;
+            said.get(REMEMBER.len()..).map(str::to_owned)
+        })
         .map(|wanted| {
             let wanted = pudu_domain::text::first_chars(wanted.trim(), CHARS);
             json!({ "content": format!("{LABEL} {wanted}"), "category": "context", "confidence": 0.9 })

@@ -1,8 +1,7 @@
 //! `POST /api/memory/facts`, `PATCH` and `DELETE /api/memory/facts/{fact}`: single facts, as the caller wants them.
 
 use axum::extract::State;
-use pudu_app::memories::NewFact;
-use pudu_domain::memory::Edit;
+use pudu_domain::memory::{Edit, MANUAL, NewFact};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
@@ -68,8 +67,9 @@ pub(in crate::routes) async fn create(
 ) -> Result<Remembered, Failure> {
     let most = settings(&gateway).await?.max_facts;
     let FactRequest { content, category, confidence } = fact;
-    let new = NewFact { content, category, confidence: confidence.unwrap_or(CONFIDENCE), source: None };
-    let (memory, _) = gateway.memories.add(&key, over.revisions().as_deref(), &new, most).await?;
+    let new = NewFact { content, category, confidence: confidence.unwrap_or(CONFIDENCE) };
+    let over = over.revisions();
+    let (memory, _) = gateway.memories.add(&key, over.as_deref(), (&new, MANUAL), most).await?;
     Ok(Remembered::new(memory))
 }
 

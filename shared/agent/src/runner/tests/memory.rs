@@ -3,8 +3,9 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use pudu_app::memories::{Memories, NewFact};
+use pudu_app::memories::Memories;
 use pudu_app::ports::{Clock, ModelCall};
+use pudu_domain::memory::{MANUAL, NewFact};
 use pudu_domain::run::Outcome;
 use pudu_domain::{MemoryKey, RunKey, UserId};
 use pudu_testkit::gate::{Call, CrashAt, Fate};
@@ -43,8 +44,8 @@ fn whose(run: &RunKey) -> MemoryKey {
 }
 
 async fn remember(stage: &Stage, key: &MemoryKey, content: &str) {
-    let new = NewFact { content: content.into(), category: String::new(), confidence: 1.0, source: None };
-    memories(stage).add(key, None, &new, 100).await.unwrap();
+    let new = NewFact { content: content.into(), category: String::new(), confidence: 1.0 };
+    memories(stage).add(key, None, (&new, MANUAL), 100).await.unwrap();
 }
 
 /// The reminders that a call was sent: what a provider gets is one system's message.
