@@ -1,8 +1,8 @@
 //! Row 22, `Memory` (agent reference 7.4): what is remembered of a user from one conversation to the next.
 //!
-//! It is told once a day, in the reminder before what the user says ([`told`]), so that the prompt before it stays as it was. How it is
+//! It is told once a day, in the reminder before what the user says (`told`), so that the prompt before it stays as it was. How it is
 //! kept is the operator's choice: the agent has tools for it, or a model looks through what was said when the conversation
-//! is quiet, in a run beside it ([`lesson`] says what that model is asked). Subagents remember nothing and are told nothing.
+//! is quiet, in a run beside it (`lesson` says what that model is asked). Subagents remember nothing and are told nothing.
 
 mod add;
 mod delete;

@@ -2,7 +2,7 @@
 //!
 //! Looked for and not pushed, like the tasks of a thread ([`crate::tasks::follow`]): whoever streams is another function than the
 //! one that works. A look hands out one frame, which may show a whole state. The frames of a step are made one by one from the state after it
-//! ([`Stepped`]), which is kept until the next one was read: it is what the next step began with. So a follower holds two states
+//! (`Stepped`), which is kept until the next one was read: it is what the next step began with. So a follower holds two states
 //! while it reads a step, and one state and one frame otherwise; of a step that nobody announced also the state before it.
 
 use std::collections::VecDeque;

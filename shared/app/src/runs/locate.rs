@@ -27,7 +27,7 @@ const APART: Duration = Duration::from_secs(60);
 
 impl Runs {
     /// The address of the run of that id, if it is one of the user's. Not further back than the
-    /// [`LOOKED_AT`] newest conversations that were there when it was made: a run is always found by its thread.
+    /// `LOOKED_AT` newest conversations that were there when it was made: a run is always found by its thread.
     pub async fn locate(&self, user: &UserId, id: &RunId) -> Result<Option<RunKey>, StoreError> {
         let Some(made) = id.made_at() else { return Ok(None) };
         let Ok(last) = ThreadId::parse("z") else { return Ok(None) };
