@@ -134,7 +134,10 @@ async fn stream(out: &mut impl FnMut(Row)) -> anyhow::Result<()> {
     let work = runner(&house.wiring, models, "bench");
     work.run(Lane::Run, &ItemKey::Run(key.clone()), deadline).await;
     let uri = format!("/api/threads/{}/runs/{}/join", thread.thread, key.id);
-    let request = Request::get(uri).header("host", "127.0.0.1").body(axum::body::Body::empty())?;
+    let request = Request::get(uri)
+        .header("host", "127.0.0.1")
+        .header("accept", "text/event-stream")
+        .body(axum::body::Body::empty())?;
     let began = Instant::now();
     let answer = house.gateway().oneshot(request).await?;
     anyhow::ensure!(answer.status().is_success(), "the stream was refused: {}", answer.status());
