@@ -20,6 +20,7 @@ mod workers;
 use std::sync::Arc;
 use std::time::Duration;
 
+use pudu_app::ports::Clock;
 use pudu_config::Document;
 use pudu_domain::ThreadKey;
 use pudu_testkit::gate::Open;
@@ -237,11 +238,7 @@ impl<B: Backend> World<B> {
         })
     }
 
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "the harness waits in virtual time; it is no worker with a clock"
-    )]
     async fn wait(&self, duration: Duration) {
-        tokio::time::sleep(duration).await;
+        self.clock.sleep(duration).await;
     }
 }

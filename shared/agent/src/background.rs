@@ -17,8 +17,8 @@ use pudu_domain::state::{BackgroundTask, State, Write};
 use pudu_domain::{TaskId, TaskKey};
 use serde_json::{Value, json};
 
-use crate::dates::rfc3339;
 use crate::tool::{Bench, Brought};
+use pudu_app::moments::moment;
 
 pub use answer::AnswerBackgroundTask;
 pub use cancel::CancelBackgroundTask;
@@ -38,8 +38,8 @@ fn shown(listed: &Listed) -> Value {
         "task_id": task.key.id.as_str(),
         "task_name": listed.name.as_str(),
         "status": task.status().as_str(),
-        "created_at": rfc3339(task.created_at),
-        "updated_at": rfc3339(task.updated_at),
+        "created_at": moment(task.created_at),
+        "updated_at": moment(task.updated_at),
         "error": task.error.as_ref().map(pudu_domain::text::Snippet::as_str),
         "cancel_requested": task.cancel.is_some(),
     }))
@@ -108,7 +108,7 @@ fn news(state: &State, seen: &[Listed]) -> Vec<Write> {
     let known = state.background_tasks.as_deref().unwrap_or_default();
     let changed = known.iter().filter_map(|known| {
         let task = &seen.iter().find(|listed| listed.task.key.id.as_str() == known.task_id)?.task;
-        let (status, updated_at) = (task.status().as_str(), rfc3339(task.updated_at));
+        let (status, updated_at) = (task.status().as_str(), moment(task.updated_at));
         (known.status != status).then(|| {
             Write::BackgroundTask(BackgroundTask { status: status.to_owned(), updated_at, ..known.clone() })
         })

@@ -60,7 +60,8 @@ pub fn lead(results: &Results) -> Chain {
     ]
 }
 
-/// Around the steps of a subagent, whose long results go there too: nobody is asked, nothing is delegated, and it has no plan and no title of its own.
+/// Around the steps of a subagent, whose long results go there too: nobody is asked, nothing is delegated, and it has no plan and no
+/// title of its own.
 pub fn subagent(results: &Results) -> Chain {
     vec![
         Arc::new(Prompt),

@@ -23,10 +23,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use sha2::{Digest, Sha256};
 
-use crate::dates::rfc3339;
 use crate::middleware::{Aside, Flow, Middleware};
 use crate::turn::{Turn, record};
 use judgement::Judgement;
+use pudu_app::moments::moment;
 
 /// The name of the message that makes a run go on, and of the block in it.
 pub const GOAL_CONTINUATION: &str = "goal_continuation";
@@ -134,7 +134,7 @@ fn note(turn: &mut Turn<'_>, mut goal: Goal, verdict: Verdict, reason: String, c
     let run_id = turn.run.key.id.to_string();
     let id = format!("{GOAL_CONTINUATION}:{run_id}:{continuations}");
     let text = (verdict == Verdict::Continues).then(|| texts::continuation(&goal, &reason));
-    goal.evaluation = Some(Evaluation { verdict, reason, run_id, continuations, at: rfc3339(turn.now) });
+    goal.evaluation = Some(Evaluation { verdict, reason, run_id, continuations, at: moment(turn.now) });
     turn.write(Write::Goal(Some(goal.written())));
     let Some(text) = text else { return Flow::Go };
     turn.say(Message::new(Speaker::Human, id, text).named(GOAL_CONTINUATION).hidden());

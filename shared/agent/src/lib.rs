@@ -6,7 +6,6 @@
 pub mod background;
 pub mod chain;
 pub mod clarification;
-mod dates;
 pub mod deferred;
 pub mod durable_context;
 #[cfg(test)]

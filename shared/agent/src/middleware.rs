@@ -33,8 +33,8 @@ pub use token_usage::TokenUsage;
 pub use tool_error_handling::ToolErrorHandling;
 pub(crate) use tool_error_handling::failure;
 pub use tool_output_budget::ToolOutputBudget;
-pub(crate) use tool_result_sanitization::FROM_SERVER;
 pub use tool_result_sanitization::ToolResultSanitization;
+pub(crate) use tool_result_sanitization::{FROM_SERVER, is_from_server};
 
 /// What is sent to a model: made anew for each call from the state, and never stored.
 #[derive(Debug, Clone, Default, PartialEq)]

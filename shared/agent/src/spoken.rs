@@ -1,4 +1,4 @@
-//! What a model says beside a conversation, without what it thought on the way: some write that into their answers.
+//! What a model says beside a conversation, without what some write around it: what they thought on the way, a fence around JSON.
 
 /// `text` without its thoughts.
 pub(crate) fn spoken(text: &str) -> String {
@@ -13,9 +13,24 @@ pub(crate) fn spoken(text: &str) -> String {
     spoken
 }
 
+/// What stands in the code fence that is all of `text`, or `text`.
+pub(crate) fn unfenced(text: &str) -> &str {
+    let text = text.trim();
+    let inner = text.strip_prefix("```").and_then(|rest| rest.strip_suffix("```"));
+    inner.map_or(text, |inner| inner.strip_prefix("json").unwrap_or(inner)).trim()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_fence_around_all_of_it_is_left_out_and_no_other() {
+        for text in ["{}", " {}\n", "```json\n{}\n```", "```\n{}\n```"] {
+            assert_eq!(unfenced(text), "{}", "{text}");
+        }
+        assert_eq!(unfenced("```json\n{}"), "```json\n{}", "it is not closed");
+    }
 
     #[test]
     fn thoughts_are_left_out_and_one_without_an_end_is_thought_to_the_end() {

@@ -1,5 +1,6 @@
 //! The simulation: a gateway, two pollers, two notifiers and a remote server in one thread of virtual time, with crashes,
-//! lost answers, slow calls, duplicated ticks, and wake-ups that come late, twice or never, by chance; then calm, and the question whether every promise was kept.
+//! lost answers, slow calls, duplicated ticks, and wake-ups that come late, twice or never, by chance; then calm, and the question
+//! whether every promise was kept.
 //!
 //! A seed decides everything: the same seed gives the same trace. Invariants are computed from the remote's own ledger and
 //! the table, never from what workers report.

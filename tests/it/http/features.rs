@@ -27,13 +27,13 @@ async fn agents_are_a_feature_with_what_they_can_do() {
     let usual = json!({
         "enabled": true, "models": ["scripted"], "scripted": true, "streaming": true, "plan_mode": true,
         "subagents": {"enabled": true, "custom_types": [], "max_total_per_run": 6},
-        "summarization": false, "titles": true, "sandbox": false,
+        "summarization": false, "titles": true, "goals": true, "memory": false, "sandbox": false,
     });
     assert_eq!(agents().await, usual);
     assert_eq!(world.get("/api/features").await["agents_api"], json!({"enabled": false}));
     let config = json!({
         "mcpServers": {}, "models": [{"name": "m", "use": "langchain_openai:ChatOpenAI", "model": "x", "api_key": "k"}],
-        "summarization": {"enabled": true}, "title": {"enabled": false},
+        "summarization": {"enabled": true}, "title": {"enabled": false}, "memory": {"enabled": true},
         "subagents": {"max_total_per_run": 2, "custom_agents": {"deer": {"description": "d", "system_prompt": "p"}}},
     });
     let mut put = request(Method::PUT, "/operator/config", Some(&config));
@@ -44,6 +44,7 @@ async fn agents_are_a_feature_with_what_they_can_do() {
     let told = agents().await;
     assert_eq!((&told["models"], &told["scripted"]), (&json!(["m"]), &json!(false)));
     assert_eq!((&told["summarization"], &told["titles"]), (&json!(true), &json!(false)));
+    assert_eq!(told["memory"], true);
     let delegation = json!({"enabled": true, "custom_types": ["deer"], "max_total_per_run": 2});
     assert_eq!(told["subagents"], delegation);
 }

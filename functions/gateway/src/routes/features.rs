@@ -40,6 +40,10 @@ pub(super) struct Agents {
     summarization: bool,
     /// Whether a model is asked for titles.
     titles: bool,
+    /// Whether runs are held to the goal of their thread.
+    goals: bool,
+    /// Whether agents remember their users from one thread to the next.
+    memory: bool,
     /// Whether agents have somewhere to run commands and keep files.
     sandbox: bool,
 }
@@ -89,6 +93,8 @@ pub(super) async fn get(State(gateway): State<Gateway>, _: Who) -> Result<Json<F
         },
         summarization: house.summarization.enabled,
         titles: house.title.enabled,
+        goals: true,
+        memory: house.memory.enabled,
         sandbox: false,
     };
     let mcp_tasks = Feature { enabled: polled };

@@ -4,6 +4,8 @@ use pudu_domain::goal::REASON_CHARS;
 use pudu_domain::text::first_chars;
 use serde::Deserialize;
 
+use crate::spoken::unfenced;
+
 /// A judgement.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -21,16 +23,10 @@ pub(super) struct Judgement {
 /// The judgement that `text` is: one JSON object of exactly these fields, in a code fence at most. None for anything else, also for
 /// one that contradicts itself.
 pub(super) fn read(text: &str) -> Option<Judgement> {
-    let judgement: Judgement = serde_json::from_str(unfenced(text.trim())).ok()?;
+    let judgement: Judgement = serde_json::from_str(unfenced(text)).ok()?;
     let reason = judgement.reason.split_whitespace().collect::<Vec<_>>().join(" ");
     let reason = first_chars(&reason, REASON_CHARS).to_owned();
     (!(judgement.met && judgement.waits)).then_some(Judgement { reason, ..judgement })
-}
-
-/// What stands in the code fence that is all of `text`, or `text`.
-fn unfenced(text: &str) -> &str {
-    let inner = text.strip_prefix("```").and_then(|rest| rest.strip_suffix("```"));
-    inner.map_or(text, |inner| inner.strip_prefix("json").unwrap_or(inner))
 }
 
 #[cfg(test)]

@@ -14,6 +14,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::{data, shown};
+use crate::spoken::{spoken, unfenced};
 
 /// Most characters of one message that are looked at.
 const SAID: usize = 4000;
@@ -107,7 +108,7 @@ pub(crate) fn prompt(memory: &Memory, said: &[Said]) -> String {
 /// The lessons of an answer about `memory`; none if it is no such answer. What it says it thought, and a fence around the object, are no part of it.
 pub(crate) fn read(text: &str, memory: &Memory) -> Option<Lessons> {
     // A list would be read too, by the order of the fields.
-    let object: Map<String, Value> = serde_json::from_str(object(text)).ok()?;
+    let object: Map<String, Value> = serde_json::from_str(unfenced(&spoken(text))).ok()?;
     let answer: Answer = serde_json::from_value(Value::Object(object)).ok()?;
     let outdated = answer.outdated_facts.into_iter().filter_map(|id| FactId::parse(id).ok());
     let facts = answer.new_facts.into_iter().map(|learnt| NewFact {
@@ -120,16 +121,6 @@ pub(crate) fn read(text: &str, memory: &Memory) -> Option<Lessons> {
         outdated: outdated.filter(|id| memory.fact(id).is_some()).take(LESSONS).collect(),
         summaries: answer.summaries,
     })
-}
-
-fn object(text: &str) -> &str {
-    let text = text.trim();
-    let text = match text.strip_prefix("<think>") {
-        Some(thought) => thought.split_once("</think>").map_or("", |(_, after)| after.trim()),
-        None => text,
-    };
-    let fenced = text.strip_prefix("```json").or_else(|| text.strip_prefix("```"));
-    fenced.and_then(|inner| inner.strip_suffix("```")).unwrap_or(text).trim()
 }
 
 #[cfg(test)]

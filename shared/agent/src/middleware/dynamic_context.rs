@@ -10,8 +10,8 @@ use pudu_domain::state::{State, Write};
 use serde::{Deserialize, Serialize};
 
 use super::{Aside, Middleware};
-use crate::dates;
 use crate::turn::Turn;
+use pudu_app::moments::day;
 
 /// By which name it counts.
 const NAME: &str = "dynamic_context";
@@ -53,15 +53,15 @@ impl Middleware for DynamicContext {
         for message in rest.iter().cloned() {
             turn.say(message);
         }
-        turn.count(NAME, &Counters { day: dates::day(turn.now) });
+        turn.count(NAME, &Counters { day: day(turn.now) });
     }
 }
 
 /// Whether the reminder is to be written before the next model call.
 pub(crate) fn is_due(state: &State, now: Timestamp) -> bool {
     let counted = state.counters.get(NAME).cloned().and_then(|value| serde_json::from_value(value).ok());
-    let Counters { day } = counted.unwrap_or_default();
-    !is_visible(state) || day != dates::day(now)
+    let told: Counters = counted.unwrap_or_default();
+    !is_visible(state) || told.day != day(now)
 }
 
 fn is_visible(state: &State) -> bool {
@@ -70,7 +70,7 @@ fn is_visible(state: &State) -> bool {
 
 /// The reminder, which gets the place of `message`, and `message` under another id.
 fn swapped(message: &Message, now: Timestamp, memory: Option<&str>) -> (Message, Message) {
-    let date = format!("<current_date>{}</current_date>", dates::day(now));
+    let date = format!("<current_date>{}</current_date>", day(now));
     let parts = [Some(date.as_str()), memory].into_iter().flatten().collect::<Vec<_>>().join("\n");
     let text = format!("<system-reminder>\n{parts}\n</system-reminder>");
     let reminder = Message::new(Speaker::System, message.id.clone(), text).named(REMINDER).hidden();

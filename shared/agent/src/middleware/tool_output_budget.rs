@@ -12,9 +12,8 @@ use pudu_app::runs::results::{self, Results};
 use pudu_config::{Ends, ToolOutput};
 use pudu_domain::chat::{Content, Message, Speaker, ToolCall};
 use pudu_domain::text::first_chars;
-use serde_json::Value;
 
-use super::{FROM_SERVER, Middleware, Request};
+use super::{Middleware, Request, is_from_server};
 use crate::read_tool_result::{self, MOST_CHARS, READ_TOOL_RESULT};
 use crate::turn::Turn;
 use kind::Kind;
@@ -73,8 +72,7 @@ impl Middleware for ToolOutputBudget {
 
 fn is_exempt(message: &Message, limits: &ToolOutput) -> bool {
     let name = message.name.as_deref().unwrap_or_default();
-    let ours = message.additional_kwargs.get(FROM_SERVER) != Some(&Value::Bool(true));
-    (ours && EXEMPT.contains(&name)) || limits.exempt.iter().any(|exempt| exempt == name)
+    (!is_from_server(message) && EXEMPT.contains(&name)) || limits.exempt.iter().any(|exempt| exempt == name)
 }
 
 /// What stands in the place of a result that was kept.

@@ -19,6 +19,11 @@ const WEB: [&str; 4] = ["web_fetch", "web_search", "image_search", "web_capture"
 #[derive(Debug, Clone, Copy, Default)]
 pub struct ToolResultSanitization;
 
+/// Whether a server said it, under whatever name.
+pub(crate) fn is_from_server(answer: &Message) -> bool {
+    answer.additional_kwargs.get(FROM_SERVER) == Some(&Value::Bool(true))
+}
+
 #[async_trait]
 impl Middleware for ToolResultSanitization {
     fn name(&self) -> &'static str {
@@ -26,8 +31,7 @@ impl Middleware for ToolResultSanitization {
     }
 
     async fn after_tool(&self, _turn: &mut Turn<'_>, call: &ToolCall, answer: &mut Message) {
-        let from_server = answer.additional_kwargs.get(FROM_SERVER) == Some(&Value::Bool(true));
-        if from_server || WEB.contains(&call.name.as_str()) {
+        if is_from_server(answer) || WEB.contains(&call.name.as_str()) {
             rewrite(&mut answer.content, framing::without_tags);
         }
     }

@@ -4,10 +4,11 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
-use pudu_app::ports::{ModelCall, ModelEntry, ModelError};
+use pudu_app::ports::{ModelCall, ModelEntry, ModelError, Models};
 use pudu_domain::Run;
 use pudu_domain::chat::{Message, Speaker};
 use tokio::sync::mpsc;
+use tokio::time::error::Elapsed;
 
 use super::Parts;
 use super::model::{PATIENCE, draw, tally};
@@ -38,13 +39,7 @@ impl Aside for Beside<'_> {
             tracing::info!(run.id = %self.run.key.id, "there is no model to be asked beside the conversation");
             return None;
         };
-        let call = ModelCall {
-            entry,
-            messages: vec![Message::new(Speaker::Human, "aside", prompt)],
-            tools: Vec::new(),
-            id: "aside".to_owned(),
-            reasoning_effort: None,
-        };
+        let call = beside(entry, prompt);
         let answer = self.answer(&call).await?;
         tally(&mut turn.totals, &call.entry.name, answer.usage_metadata.unwrap_or_default(), false);
         let said = said(&answer);
@@ -61,12 +56,8 @@ impl Beside<'_> {
     async fn answer(&self, call: &ModelCall) -> Option<Message> {
         let mut retries = Retries::of(call.entry.retries);
         loop {
-            let (send, heard) = mpsc::channel(1);
-            // Nobody listens, and a model does not wait for that.
-            drop(heard);
-            let answered = self.parts.models.call(call, send);
             // One that has used up all of its time is not given as much again.
-            let Ok(answered) = tokio::time::timeout(call.entry.timeout, answered).await else {
+            let Ok(answered) = unheard(&*self.parts.models, call).await else {
                 tracing::info!(run.id = %self.run.key.id, model = call.entry.name, "a model took too long beside the conversation");
                 return None;
             };
@@ -88,9 +79,31 @@ impl Beside<'_> {
     }
 }
 
+/// A call beside the conversation.
+pub(super) fn beside(entry: ModelEntry, prompt: String) -> ModelCall {
+    ModelCall {
+        entry,
+        messages: vec![Message::new(Speaker::Human, "aside", prompt)],
+        tools: Vec::new(),
+        id: "aside".to_owned(),
+        reasoning_effort: None,
+    }
+}
+
+/// Asks a model to which nobody listens meanwhile, for as long as a call may take.
+pub(super) async fn unheard(
+    models: &dyn Models,
+    call: &ModelCall,
+) -> Result<Result<Message, ModelError>, Elapsed> {
+    let (send, heard) = mpsc::channel(1);
+    // A model does not wait for a listener who is gone.
+    drop(heard);
+    tokio::time::timeout(call.entry.timeout, models.call(call, send)).await
+}
+
 /// What an answer says, without what was thought on the way: none if that is nothing, or not all that was to be said. What stands for
 /// half of an answer, or for one that was refused, would be taken for the summary of everything that gives way to it.
-fn said(answer: &Message) -> Option<String> {
+pub(super) fn said(answer: &Message) -> Option<String> {
     let said = if is_cut(answer) { String::new() } else { spoken(&answer.content.text()) };
     Some(said).filter(|said| !said.trim().is_empty())
 }

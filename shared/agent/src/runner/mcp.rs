@@ -18,9 +18,9 @@ use serde_json::{Value, json};
 use tokio::sync::OnceCell;
 
 use super::Parts;
-use crate::dates::rfc3339;
 use crate::middleware::{FROM_SERVER, failure};
 use crate::tool::Brought;
+use pudu_app::moments::moment;
 
 /// Most bytes of a structured result that are kept beside its text, as JSON.
 const ARTIFACT: usize = 64 * 1024;
@@ -208,7 +208,7 @@ fn submitted(call: &ToolCall, task: &Submitted) -> Brought {
         task_id: task_id.clone(),
         task_name: task_name.clone(),
         status: (*status).to_owned(),
-        updated_at: rfc3339(task.updated_at),
+        updated_at: moment(task.updated_at),
     };
     Brought { writes: vec![Write::BackgroundTask(entry)], ..Brought::only(message) }
 }

@@ -9,14 +9,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use pudu_app::memories::MemoryError;
-use pudu_app::ports::{ModelCall, ModelError};
+use pudu_app::ports::{ModelError, ModelFault};
 use pudu_config::Memory;
 use pudu_domain::RunSpec;
-use pudu_domain::chat::{Message, Speaker};
+use pudu_domain::chat::Message;
 use pudu_domain::memory::{Lessons, Terms};
 use pudu_domain::run::{ATTEMPTS, Aside, Command, Ending, Operation, Outcome};
-use tokio::sync::mpsc;
 
+use super::aside::{beside, said, unheard};
 use super::model::tally;
 use super::session::{Session, Stop};
 use crate::memory::{self, lesson};
@@ -121,32 +121,22 @@ impl Session {
             Ok(chosen) => chosen.entry,
             Err(error) => return self.unanswered(&error).await,
         };
-        let call = ModelCall {
-            entry,
-            messages: vec![Message::new(Speaker::Human, "aside", prompt)],
-            tools: Vec::new(),
-            id: "aside".to_owned(),
-            reasoning_effort: None,
-        };
-        let (send, heard) = mpsc::channel(1);
-        // Nobody listens, and a model does not wait for that.
-        drop(heard);
+        let call = beside(entry, prompt);
         let models = Arc::clone(&self.parts.models);
-        let called = tokio::time::timeout(call.entry.timeout, models.call(&call, send));
-        let answer = match self.watched(called).await? {
+        let answer = match self.watched(unheard(&*models, &call)).await? {
             Ok(Ok(answer)) => answer,
             Ok(Err(error)) => return self.unanswered(&error).await,
             Err(_) => {
                 let message =
                     format!("no answer within {} s (request_timeout)", call.entry.timeout.as_secs());
-                let fault = pudu_app::ports::ModelFault::Transient;
-                let model = call.entry.name.clone();
+                let (fault, model) = (ModelFault::Transient, call.entry.name.clone());
                 return self.unanswered(&ModelError { model, fault, message, retry_after: None }).await;
             }
         };
         let usage = answer.usage_metadata.unwrap_or_default();
         tally(&mut self.run.totals, &call.entry.name, usage, false);
-        Ok(Some(answer.content.text()))
+        // Half an answer, or one that was refused, says nothing that could be read.
+        Ok(Some(said(&answer).unwrap_or_default()))
     }
 
     /// A model that may answer another time is asked again, as long as the run has time.

@@ -1,6 +1,6 @@
 //! What users think of runs: given, changed, taken back, and shown beside what the run said last (agent reference 2.2).
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use pudu_domain::feedback::{COMMENT_BYTES, Feedback, Rating};
@@ -108,8 +108,7 @@ impl Feedbacks {
         {
             last.remove(&newest.run.id);
         }
-        let runs: BTreeSet<RunId> = last.keys().cloned().collect();
-        let runs: Vec<RunId> = runs.into_iter().collect();
+        let runs: Vec<RunId> = last.keys().cloned().collect();
         let found = self.store.of(thread, &runs).await?.into_iter();
         let placed = found.filter_map(|given| Some((position(last.get(&given.run.id)?), given)));
         Ok(placed.collect())

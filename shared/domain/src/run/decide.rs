@@ -249,8 +249,9 @@ fn take(change: &mut Change, step: Step, seen: &Seen<'_>, now: Timestamp) {
     }
 }
 
-/// Numbers what a run tells. One beside the conversation tells nothing. A child has no place of its own in the thread's history: what belongs there it tells in its parent's
-/// name, and its own records, which would stand under the ordinal and the numbers of its parent, are left out.
+/// Numbers what a run tells. One beside the conversation tells nothing. A child has no place of its own in the thread's history: what
+/// belongs there it tells in its parent's name, and its own records, which would stand under the ordinal and the numbers of its
+/// parent, are left out.
 fn tell(run: &mut Run, mut notices: Vec<Notice>, now: Timestamp, told: &mut Vec<Told>) {
     match run.origin {
         Origin::Lead => {}

@@ -10,6 +10,7 @@ use serde_json::json;
 
 use super::*;
 use crate::fixture::{World, call};
+use crate::middleware::FROM_SERVER;
 
 /// A store that is down.
 struct Down;
