@@ -64,10 +64,10 @@ impl Agents {
             subagents: Subagents::read(top),
             summarization: Summarization::read(top),
             title: Title::read(top),
-            loop_detection: LoopDetection::read(top),
-            token_budget: TokenBudget::read(top),
-            tool_output: ToolOutput::read(top),
-            memory: Memory::read(top),
+            loop_detection: top.tolerant(LoopDetection::read),
+            token_budget: top.tolerant(TokenBudget::read),
+            tool_output: top.tolerant(ToolOutput::read),
+            memory: top.tolerant(Memory::read),
         }
     }
 }

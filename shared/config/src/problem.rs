@@ -96,4 +96,13 @@ impl Findings {
     pub(crate) fn warn(&mut self, path: &Path, message: impl Into<String>) {
         self.warnings.push(Problem::new(Kind::Warning, path, message));
     }
+
+    /// Makes warnings of all problems but the first `kept`.
+    pub(crate) fn tolerate(&mut self, kept: usize) {
+        let tolerated = self.problems.drain(kept.min(self.problems.len())..);
+        self.warnings.extend(tolerated.map(|problem| {
+            let message = format!("{}; it is not read", problem.message);
+            Problem::at(Kind::Warning, problem.path, message)
+        }));
+    }
 }

@@ -45,6 +45,15 @@ impl<'a> Reader<'a> {
         self.found.warn(&path, message);
     }
 
+    /// Reads what earlier releases kept without reading it: a config that is stored already may have anything there, and one
+    /// value must not keep all else from being read. What `read` finds wrong is a warning, and it says what holds instead.
+    pub(crate) fn tolerant<T>(&mut self, read: impl FnOnce(&mut Self) -> T) -> T {
+        let kept = self.found.problems.len();
+        let read = read(self);
+        self.found.tolerate(kept);
+        read
+    }
+
     /// The nested object at `key`; absent and null mean none.
     pub(crate) fn object(&mut self, key: &str) -> Option<Reader<'_>> {
         let value = self.map.get(key).filter(|value| !value.is_null())?;

@@ -74,7 +74,8 @@ impl Limits {
             stop: bounded(block, stop, (1, MOST)).unwrap_or(self.stop),
         };
         if read.stop < read.warn {
-            block.rule(stop, format!("must be at least {warn}"));
+            block.warn(stop, &format!("is less than {warn}; both have their defaults"));
+            return self;
         }
         read
     }

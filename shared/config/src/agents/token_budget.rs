@@ -26,7 +26,7 @@ impl TokenBudget {
     pub(super) fn read(top: &mut Reader<'_>) -> Self {
         let default = Self::default();
         let Some(mut block) = top.object("token_budget") else { return default };
-        let read = Self {
+        let mut read = Self {
             enabled: block.bool("enabled", default.enabled),
             max_tokens: bounded(&mut block, "max_tokens", (1000, 1_000_000_000))
                 .unwrap_or(default.max_tokens),
@@ -34,7 +34,8 @@ impl TokenBudget {
             stop: part(&mut block, "hard_stop_threshold").unwrap_or(default.stop),
         };
         if read.stop < read.warn {
-            block.rule("hard_stop_threshold", "must be at least warn_threshold");
+            block.warn("hard_stop_threshold", "is less than warn_threshold; both have their defaults");
+            (read.warn, read.stop) = (default.warn, default.stop);
         }
         read
     }

@@ -50,7 +50,7 @@ impl ToolOutput {
         let default = Self::default();
         let Some(mut block) = top.object("tool_output") else { return default };
         let (kept, most) = ("externalize_min_chars", "fallback_max_chars");
-        let read = Self {
+        let mut read = Self {
             enabled: block.bool("enabled", default.enabled),
             keep_from: bounded(&mut block, kept, (1000, MOST)).unwrap_or(default.keep_from),
             preview: default.preview.read(&mut block, "preview_head_chars", "preview_tail_chars"),
@@ -59,10 +59,14 @@ impl ToolOutput {
             exempt: block.texts("exempt_tools"),
         };
         if read.preview.both() >= read.keep_from {
-            block.rule(kept, "must be more than preview_head_chars and preview_tail_chars together");
+            let why = "is no more than preview_head_chars and preview_tail_chars together; all three have their defaults";
+            block.warn(kept, why);
+            (read.keep_from, read.preview) = (default.keep_from, default.preview);
         }
         if read.cut.both() >= read.most {
-            block.rule(most, "must be more than fallback_head_chars and fallback_tail_chars together");
+            let why = "is no more than fallback_head_chars and fallback_tail_chars together; all three have their defaults";
+            block.warn(most, why);
+            (read.most, read.cut) = (default.most, default.cut);
         }
         read
     }

@@ -13,8 +13,10 @@ use super::request::EntryError;
 use crate::reader::Reader;
 use crate::setting::{Secrets, Setting};
 
-/// Names of the address: of every client, the same in an older version, and of Amazon's.
-const NAMES: [&str; 3] = ["base_url", "api_base", "endpoint_url"];
+/// Names of the address: of every client, and the same in an older version.
+const NAMES: [&str; 2] = ["base_url", "api_base"];
+/// Its name of Amazon's.
+const ENDPOINT_URL: &str = "endpoint_url";
 /// Where chat completions are below a resource on Azure.
 const BELOW_AZURE: &str = "/openai/v1";
 
@@ -55,10 +57,13 @@ impl Address {
                 Self::Unsaid(key)
             }),
         };
-        match given {
-            Some(url) => Self::At { url, below: client.path.map_or(Below::Nothing, Below::Bare) },
-            None => azure(entry).unwrap_or_else(|| own(entry)),
+        let below = client.path.map_or(Below::Nothing, Below::Bare);
+        if let Some(url) = given {
+            return Self::At { url, below };
         }
+        under(entry, ENDPOINT_URL, below)
+            .or_else(|| under(entry, AZURE_ENDPOINT, Below::Any(BELOW_AZURE)))
+            .unwrap_or_else(|| own(entry))
     }
 
     fn there(url: impl Into<String>) -> Self {
@@ -116,18 +121,19 @@ pub(super) fn given(entry: &mut Reader<'_>) -> Option<Setting> {
     Some(url)
 }
 
-/// What it says in those of a resource on Azure; blank is nothing. What cannot be read must not be passed over: the key is for there.
-fn azure(entry: &mut Reader<'_>) -> Option<Address> {
-    let text = entry.map.get(AZURE_ENDPOINT).filter(|value| !value.is_null())?.as_str();
+/// What it says in those of one client, which earlier releases did not read; blank is nothing. What cannot be read must not be
+/// passed over: the key is for there.
+fn under(entry: &mut Reader<'_>, key: &'static str, below: Below) -> Option<Address> {
+    let text = entry.map.get(key).filter(|value| !value.is_null())?.as_str();
     if text.is_some_and(|text| text.trim().is_empty()) {
         return None;
     }
     let fits = |url: &Setting| url.flaw().is_none() && url.expose_literal().is_none_or(is_url);
     let Some(url) = text.map(Setting::new).filter(fits) else {
-        entry.warn(AZURE_ENDPOINT, "is neither a URL nor a variable; no call of this model is made");
-        return Some(Address::Unsaid(AZURE_ENDPOINT));
+        entry.warn(key, "is neither a URL nor a variable; no call of this model is made");
+        return Some(Address::Unsaid(key));
     };
-    Some(Address::At { url, below: Below::Any(BELOW_AZURE) })
+    Some(Address::At { url, below })
 }
 
 /// Amazon's, in the region of the entry.

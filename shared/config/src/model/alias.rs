@@ -52,7 +52,9 @@ fn keys(entry: &Reader<'_>) -> &'static [&'static str] {
 
 /// The credential, if `api_key` does not say it.
 pub(super) fn api_key(entry: &mut Reader<'_>) -> Option<Setting> {
-    keys(entry).iter().find_map(|key| entry.setting(key))
+    keys(entry)
+        .iter()
+        .find_map(|key| entry.tolerant(|entry| entry.setting(key).filter(|setting| setting.flaw().is_none())))
 }
 
 /// The limit of an answer, if `max_tokens` does not say it; what is no limit is none.

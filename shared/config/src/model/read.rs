@@ -17,8 +17,9 @@ use crate::setting::Setting;
 const BETA: &str = "anthropic-beta";
 /// Most characters of a model's name.
 const MAX_NAME: usize = 128;
+const DEFAULT_HEADERS: &str = "default_headers";
 /// The fields of headers, by the names that the reference's client classes have for them.
-pub(crate) const HEADERS: [&str; 3] = ["default_headers", "headers", "extra_headers"];
+pub(crate) const HEADERS: [&str; 3] = [DEFAULT_HEADERS, "headers", "extra_headers"];
 /// The fields that this house reads itself; every other one goes to the provider.
 const DECLARED: &[&str] = &[
     "name",
@@ -196,16 +197,13 @@ fn object(entry: &mut Reader<'_>, key: &str) -> Option<Map<String, Value>> {
 fn headers(entry: &mut Reader<'_>, provider: Provider) -> Vec<(String, Setting)> {
     let mut headers: Vec<(String, Setting)> = Vec::new();
     for key in HEADERS {
-        if entry.map.get(key).is_none_or(Value::is_null) {
-            continue;
-        }
-        for (name, value) in entry.settings(key) {
-            if !legal_name(&name) {
-                entry.rule(key, "has a name that is no legal header name");
-            }
-            if value.expose_literal().is_some_and(|value| illegal_value(value).is_some()) {
-                entry.rule(key, "has a value that cannot be sent as a header");
-            }
+        // The others were passed on to the provider as they were before they were read here.
+        let under = if key == DEFAULT_HEADERS {
+            headers_under(entry, key)
+        } else {
+            entry.tolerant(|entry| headers_under(entry, key))
+        };
+        for (name, value) in under {
             if !headers.iter().any(|(other, _)| other.eq_ignore_ascii_case(&name)) {
                 headers.push((name, value));
             }
@@ -217,6 +215,26 @@ fn headers(entry: &mut Reader<'_>, provider: Provider) -> Vec<(String, Setting)>
     if !betas.is_empty() && !has_some && betas.iter().all(|beta| illegal_value(beta).is_none()) {
         headers.push((BETA.to_owned(), Setting::new(betas.join(","))));
     }
+    headers
+}
+
+/// Those under one of the names that can be sent.
+fn headers_under(entry: &mut Reader<'_>, key: &str) -> Vec<(String, Setting)> {
+    if entry.map.get(key).is_none_or(Value::is_null) {
+        return Vec::new();
+    }
+    let mut headers = entry.settings(key);
+    headers.retain(|(name, value)| {
+        let legal = legal_name(name);
+        if !legal {
+            entry.rule(key, "has a name that is no legal header name");
+        }
+        let fits = value.expose_literal().is_none_or(|value| illegal_value(value).is_none());
+        if !fits {
+            entry.rule(key, "has a value that cannot be sent as a header");
+        }
+        legal && fits && value.flaw().is_none()
+    });
     headers
 }
 

@@ -1,3 +1,5 @@
+mod tolerated;
+
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::{Map, Value, json};
 

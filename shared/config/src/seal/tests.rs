@@ -146,6 +146,59 @@ fn a_stored_config_that_is_not_valid_says_where() {
     assert!(error.to_string().contains("mcpServers.web.enabled"), "{error}");
 }
 
+/// Earlier releases kept these keys and did not read them, so anything may be stored there.
+#[test]
+fn a_stored_config_with_a_wrong_value_that_was_never_read_opens() {
+    let mut wrong: Vec<(Value, String)> = Vec::new();
+    for (block, keys) in [
+        ("loop_detection", vec!["enabled", "window_size", "warn_threshold", "tool_freq_overrides"]),
+        ("token_budget", vec!["enabled", "max_tokens", "warn_threshold", "hard_stop_threshold"]),
+        ("tool_output", vec!["enabled", "externalize_min_chars", "preview_head_chars", "exempt_tools"]),
+        ("memory", vec!["enabled", "mode", "model_name", "max_facts", "fact_confidence_threshold"]),
+    ] {
+        wrong.push((json!({ block: [] }), block.to_owned()));
+        wrong.extend(keys.iter().map(|key| (json!({ block: {*key: [[]]} }), format!("{block}.{key}"))));
+    }
+    for (block, told) in [
+        (json!({"loop_detection": {"warn_threshold": 6}}), "loop_detection.hard_limit"),
+        (
+            json!({"loop_detection": {"tool_freq_overrides": {"a": 1}}}),
+            "loop_detection.tool_freq_overrides.a",
+        ),
+        (json!({"token_budget": {"hard_stop_threshold": 0.1}}), "token_budget.hard_stop_threshold"),
+        (json!({"tool_output": {"externalize_min_chars": 2000}}), "tool_output.externalize_min_chars"),
+        (json!({"tool_output": {"fallback_max_chars": 9000}}), "tool_output.fallback_max_chars"),
+        (json!({"memory": {"mode": "both"}}), "memory.mode"),
+        (json!({"memory": {"fact_confidence_threshold": 7}}), "memory.fact_confidence_threshold"),
+    ] {
+        wrong.push((block, told.to_owned()));
+    }
+    for (more, told) in [
+        (json!({"headers": {"X": 5}}), "headers.X"),
+        (json!({"headers": "X: 5"}), "headers"),
+        (json!({"extra_headers": {"a b": "1"}}), "extra_headers"),
+        (json!({"extra_headers": {"X": "a\nb"}}), "extra_headers"),
+        (json!({"extra_headers": {"X": "$A B"}}), "extra_headers.X"),
+        (json!({"endpoint_url": 5}), "endpoint_url"),
+        (json!({"endpoint_url": "llm.example"}), "endpoint_url"),
+        (json!({"azure_endpoint": "llm.example"}), "azure_endpoint"),
+        (json!({"openai_api_key": 5}), "openai_api_key"),
+        (json!({"openai_api_key": "$A B"}), "openai_api_key"),
+    ] {
+        let mut model = json!({"name": "m", "use": "langchain_openai:ChatOpenAI", "model": "gpt"});
+        model.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        wrong.push((json!({ "models": [model] }), format!("models[0].{told}")));
+    }
+    for (raw, told) in wrong {
+        let opened = key(1).open_document(raw.clone()).unwrap_or_else(|error| panic!("{raw}: {error}"));
+        let told_of: Vec<_> = opened.warnings().iter().map(|warning| warning.path.as_str()).collect();
+        assert!(told_of.iter().any(|path| path.starts_with(&told)), "{raw}: {told_of:?}");
+        let stored = key(1).seal_document(&opened, &mut counter()).unwrap();
+        let again = key(1).open_document(stored).unwrap();
+        assert_eq!(again.expose_raw(), opened.expose_raw(), "{told}");
+    }
+}
+
 #[test]
 fn the_key_is_not_shown() {
     assert_eq!(format!("{:?}", key(0xab)), "SealKey(***)");

@@ -1,0 +1,29 @@
+//! Keys that earlier releases passed on without reading them: what is stored there may be anything.
+
+use serde_json::json;
+
+use super::*;
+
+#[test]
+fn what_was_not_read_before_and_is_wrong_is_left_out_with_a_warning() {
+    let entry = json!({
+        "headers": {"X-A": "1", "x b": "2", "X-C": "$A B"}, "extra_headers": {"X-D": "canary\n", "X-E": 5}, "openai_api_key": 5,
+    });
+    let told = warnings(entry.clone());
+    for place in [
+        "headers: has a name",
+        "headers.X-C: ",
+        "extra_headers: has a value",
+        "extra_headers.X-E: ",
+        "openai_api_key: ",
+    ] {
+        assert!(told.contains(&format!("models[0].{place}")), "{place} is not in\n{told}");
+    }
+    assert!(told.lines().all(|line| line.ends_with("it is not read")) && !told.contains("canary"), "{told}");
+    let resolved = one(entry).resolve(&Vars).unwrap();
+    let names: Vec<_> = resolved.headers.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!((names, resolved.api_key.is_none()), (vec!["X-A"], true));
+    let nowhere = url(json!({"endpoint_url": "llm.example", "api_key": "canary"})).unwrap_err();
+    assert_eq!(nowhere, EntryError::NoAddress { key: "endpoint_url" }, "its key is for there");
+    assert_eq!(url(json!({"endpoint_url": " "})), Ok(None));
+}
