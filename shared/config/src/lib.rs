@@ -57,7 +57,7 @@ pub use problem::{Kind, Problem};
 pub use repeated::repeated_keys;
 pub use screen::api_screen;
 pub use seal::{NONCE_BYTES, OpenError, SealError, SealKey};
-pub use sensitive::{argument_secrets, is_sensitive_key};
+pub use sensitive::{argument_secrets, is_sensitive_key, passed_on_secrets};
 pub use server::{
     AuthMethod, Command, ConnectError, DEFAULT_TIMEOUT, GrantType, HeadersFromContext, MAX_SERVER_NAME,
     MAX_TASK_NAME, Mode, Oauth, OnMissing, Remote, ResolvedOauth, ResolvedRemote, Routing, RoutingOverride,

@@ -9,7 +9,7 @@ pub(crate) mod url_parts;
 use std::convert::Infallible;
 use std::fmt;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 pub use arguments::argument_secrets;
 pub use key::is_sensitive_key;
@@ -74,6 +74,29 @@ fn mentions_secret(value: &mut Value) -> bool {
     };
     let mut walk = Walk { path: Path::default(), visit: &mut visit, shown_as_null: false };
     match walk.by_key(value) {
+        Ok(()) => found,
+    }
+}
+
+/// What must not be shown of `fields`, which a model's entry passes on to its provider: what is under telling names and in
+/// headers, at any depth, and what URLs give away; of user info also each half, which may be told alone.
+pub fn passed_on_secrets(fields: &Map<String, Value>) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut visit = |place: &Place<'_>, value: &Value| -> Result<Edit, Infallible> {
+        let secret = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        if matches!(place.part, Some(Part::UserInfo)) {
+            found.extend(
+                secret
+                    .split_once(':')
+                    .into_iter()
+                    .flat_map(|(user, password)| [user, password].map(str::to_owned)),
+            );
+        }
+        found.push(secret);
+        Ok(Edit::Keep)
+    };
+    let mut walk = Walk { path: Path::default(), visit: &mut visit, shown_as_null: false };
+    match walk.children(&mut Value::Object(fields.clone()), Walk::of_model) {
         Ok(()) => found,
     }
 }

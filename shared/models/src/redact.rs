@@ -50,25 +50,14 @@ fn secrets(entry: &ModelEntry, headers: &HeaderMap) -> Vec<String> {
         }
         url.query_pairs().for_each(|(_, value)| add(&value));
     }
-    texts_at_secrets(&entry.extra, &mut add);
+    for secret in pudu_config::passed_on_secrets(&entry.extra) {
+        add(&secret);
+        add(&percent_decode_str(&secret).decode_utf8_lossy());
+    }
     found.retain(|secret| secret.trim().len() >= LEAST_SECRET);
     found.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
     found.dedup();
     found
-}
-
-/// Texts in what is passed on whose name tells that they are secrets.
-fn texts_at_secrets(map: &serde_json::Map<String, Value>, add: &mut impl FnMut(&str)) {
-    for (key, value) in map {
-        match value {
-            Value::String(text) if pudu_config::is_sensitive_key(key) => add(text),
-            Value::Object(inner) => texts_at_secrets(inner, add),
-            Value::Array(items) => {
-                items.iter().filter_map(Value::as_object).for_each(|inner| texts_at_secrets(inner, add));
-            }
-            _ => {}
-        }
-    }
 }
 
 /// Providers repeat what they do not like. What stands in the conversation too is left out.

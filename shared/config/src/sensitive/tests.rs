@@ -109,3 +109,17 @@ fn places_have_texts_that_cannot_meet() {
         ]
     );
 }
+
+#[test]
+fn what_is_passed_on_to_a_provider_tells_its_secrets() {
+    let fields = serde_json::json!({
+        "tools": [{"type": "mcp", "headers": {"X-E": "s6"}, "server_url": "https://u:s5@h/x?token=s4&page=2"}],
+        "metadata": {"token": ["s3", {"deep": 12345}], "tokens": "plain", "is": true},
+        "extra_headers": {"a": "s2"},
+        "api_key": "s1",
+        "user": "plain",
+    });
+    let mut found = passed_on_secrets(fields.as_object().unwrap());
+    found.sort();
+    assert_eq!(found, ["12345", "s1", "s2", "s3", "s4", "s5", "s6", "u", "u:s5"]);
+}

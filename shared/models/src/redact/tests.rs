@@ -28,6 +28,25 @@ fn every_secret_is_hidden_in_each_of_its_forms() {
 }
 
 #[test]
+fn what_the_config_masks_of_passed_on_fields_is_hidden_too() {
+    let mut call = call("");
+    call.entry.extra = json!({
+        "tools": [{"type": "mcp", "headers": {"X-E": "canary-6"}, "server_url": "https://u:canary%207@h/x?sig=canary-8"}],
+        "metadata": {"token": ["canary-9", 9_876_543]},
+    })
+    .as_object()
+    .unwrap()
+    .clone();
+    let told = "tools.0: {X-E: canary-6}, https://u:canary%207@h/x?sig=canary-8 canary 7 ['canary-9', 9876543] of mcp";
+    let shown = shown(told, &call, &HeaderMap::new());
+    assert!(!shown.contains("canary") && !shown.contains("9876543"), "{shown}");
+    assert!(
+        shown.starts_with("tools.0: {X-E: ***}") && shown.ends_with("of mcp"),
+        "what is left is still of use: {shown}"
+    );
+}
+
+#[test]
 fn what_was_said_is_left_out_and_what_was_not_stays() {
     let said = "the deer of Mrs. Fuentes\nare ill since Tuesday";
     let told = "content 'deer of Mrs. Fuentes are ill since' is not allowed in schema 'x'";
