@@ -33,7 +33,9 @@ impl Fields {
         }
         let own = entry.extra.get(OF_THE_MODEL).and_then(Value::as_object);
         let others = entry.extra.iter().filter(|(key, _)| *key != OF_THE_MODEL);
-        for (key, value) in others.chain(own.into_iter().flatten()) {
+        // `null` takes a field away, so there is nothing to send.
+        let given = others.chain(own.into_iter().flatten()).filter(|(_, value)| !value.is_null());
+        for (key, value) in given {
             let named = |names: &[(&str, &str)]| {
                 names
                     .iter()
@@ -44,7 +46,7 @@ impl Fields {
                 fields.of_the_call.insert(name, value.clone());
             } else if let Some(name) = named(INFERENCE) {
                 fields.inference.insert(name, value.clone());
-            } else if !value.is_null() {
+            } else {
                 fields.of_the_model.insert(key.clone(), value.clone());
             }
         }

@@ -216,6 +216,10 @@ fn keys_of_an_entry_go_where_converse_has_them() {
     let inference = json!({"maxTokens": 1000, "topP": 0.9, "stopSequences": ["x"], "temperature": 0.5});
     assert_eq!(sent["inferenceConfig"], inference);
     assert_eq!(sent["additionalModelRequestFields"], json!({"top_k": 9, "inferenceConfig": {"topK": 5}}));
+    call.entry.extra = extra(&json!({"top_p": null, "stopSequences": null, "guardrail_config": null}));
+    let sent = body(&call);
+    assert_eq!(sent["inferenceConfig"], json!({"maxTokens": 1000, "temperature": 0.5}));
+    assert_eq!(sent.get("guardrailConfig"), None, "{sent}");
 }
 
 #[test]
