@@ -98,6 +98,11 @@ const BUSY: &[&str] = &[
 ];
 /// Words of a call that the model made and its own provider did not take: no tool's fault.
 const MADE_BADLY: &[&str] = &["tool_use_failed", "failed_generation"];
+/// Fields of an error, in whatever form, that are no echo of the request.
+const OUTLINE: &[&str] = &[
+    "code", "detail", "details", "error", "errors", "loc", "message", "msg", "reason", "status", "title",
+    "type",
+];
 /// Statuses that are tried again.
 const AGAIN: &[u16] = &[408, 409, 425, 429, 500, 502, 503, 504];
 
@@ -131,19 +136,25 @@ pub(crate) fn of_answer(status: Option<u16>, body: &str, tools: &[ToolDefinition
     schema.unwrap_or(ModelFault::Other)
 }
 
+/// The JSON of an error. Some answer with a list of one.
+fn unwrapped(body: &str) -> Option<Value> {
+    match serde_json::from_str(body).ok()? {
+        Value::Array(mut errors) if !errors.is_empty() => Some(errors.swap_remove(0)),
+        value => Some(value),
+    }
+}
+
 /// The status that an error says itself.
 fn written(body: &str) -> Option<u16> {
-    let value = serde_json::from_str::<Value>(body).ok()?;
-    let value = value.get(0).unwrap_or(&value);
-    let error = value.get("error").unwrap_or(value);
+    let value = unwrapped(body)?;
+    let error = value.get("error").unwrap_or(&value);
     let number = ["status_code", "code", "status"].iter().find_map(|key| error.get(key)?.as_u64())?;
     u16::try_from(number).ok().filter(|status| (400..600).contains(status))
 }
 
 /// When one may try again, of an error that says it itself: Google's in seconds, such as `34s`.
 pub(crate) fn delay(body: &str) -> Option<Duration> {
-    let value = serde_json::from_str::<Value>(body).ok()?;
-    let value = value.get(0).unwrap_or(&value);
+    let value = unwrapped(body)?;
     let details = value.pointer("/error/details")?.as_array()?;
     let said = details.iter().find_map(|detail| detail.get("retryDelay")?.as_str())?;
     Duration::try_from_secs_f64(said.strip_suffix('s')?.parse().ok()?).ok()
@@ -163,23 +174,19 @@ fn words(text: &str, words: &[&str]) -> bool {
 
 /// What the provider says, out of whatever it is wrapped in.
 pub(crate) fn words_of(body: &str) -> String {
-    let Ok(value) = serde_json::from_str::<Value>(body) else {
+    let Some(value) = unwrapped(body) else {
         // A page of a proxy helps nobody.
         return if body.trim_start().starts_with('<') { String::new() } else { body.to_owned() };
     };
-    // Some answer with a list of one.
-    let value = value.get(0).unwrap_or(&value);
-    let error = value.get("error").unwrap_or(value);
+    let error = value.get("error").unwrap_or(&value);
     let text = |of: &Value, key: &str| of.get(key).and_then(Value::as_str).map(str::to_owned);
     let message = text(error, "message")
         .or_else(|| text(error, "Message"))
         .or_else(|| error.as_str().map(str::to_owned));
-    // Some say it as a list of places and what is wrong with each.
-    let list = ["detail", "message"].iter().find_map(|key| value.get(*key).filter(|said| !said.is_null()));
     let message = message
-        .or_else(|| text(value, "message"))
-        .or_else(|| text(value, "detail"))
-        .or_else(|| list.map(Value::to_string))
+        .or_else(|| text(&value, "message"))
+        .or_else(|| text(&value, "detail"))
+        .or_else(|| ["detail", "message"].iter().find_map(|key| wrongs(value.get(*key)?)))
         .unwrap_or_default();
     // What a provider says of the one behind it.
     let behind = error.pointer("/metadata/raw").and_then(Value::as_str);
@@ -187,10 +194,36 @@ pub(crate) fn words_of(body: &str) -> String {
         Some(behind) => format!("{message}: {behind}"),
         None => message,
     };
-    let kind = text(error, "code").or_else(|| text(error, "type")).or_else(|| text(value, "__type"));
+    let kind = text(error, "code").or_else(|| text(error, "type")).or_else(|| text(&value, "__type"));
     match kind {
         Some(kind) if !message.contains(&kind) => format!("{kind}: {message}"),
         _ => message,
+    }
+}
+
+/// What is wrong and where, of a list of such, which some say in place of words. What else is in it is the request once more.
+fn wrongs(said: &Value) -> Option<String> {
+    let list = said.get("detail").unwrap_or(said).as_array();
+    let wrong = |wrong: &Value| {
+        let what = wrong.get("msg")?.as_str()?;
+        let place = wrong.get("loc").and_then(Value::as_array).into_iter().flatten();
+        let place: Vec<String> =
+            place.map(|step| step.as_str().map_or_else(|| step.to_string(), str::to_owned)).collect();
+        Some(if place.is_empty() { what.to_owned() } else { format!("{}: {what}", place.join(".")) })
+    };
+    let told: Vec<String> = list.into_iter().flatten().filter_map(wrong).collect();
+    if told.is_empty() { (!said.is_null()).then(|| outline(said).to_string()) } else { Some(told.join("; ")) }
+}
+
+/// What says something of an error that nobody here knows the form of.
+fn outline(said: &Value) -> Value {
+    match said {
+        Value::Object(fields) => {
+            let telling = fields.iter().filter(|(key, _)| OUTLINE.contains(&key.as_str()));
+            telling.map(|(key, value)| (key.clone(), outline(value))).collect()
+        }
+        Value::Array(items) => items.iter().map(outline).collect(),
+        plain => plain.clone(),
     }
 }
 

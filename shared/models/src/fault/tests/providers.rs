@@ -252,6 +252,20 @@ fn what_stands_behind_an_error_is_told_too() {
 }
 
 #[test]
+fn of_a_list_of_what_is_wrong_the_places_are_told_and_the_request_is_not() {
+    let wrong = r#"[{"type":"string_type","loc":["body","messages",0,"content"],"msg":"Input should be a valid string","input":{"said":"no\none's \"business\""},"ctx":{"given":"no\none's"}},{"type":"x","msg":"Field required","input":"no"}]"#;
+    let told = "body.messages.0.content: Input should be a valid string; Field required";
+    assert_eq!(words_of(&format!(r#"{{"detail":{wrong}}}"#)), told);
+    assert_eq!(
+        words_of(&format!(r#"{{"object":"error","message":{{"detail":{wrong}}},"type":"bad"}}"#)),
+        format!("bad: {told}")
+    );
+    let other =
+        r#"{"detail":{"error":"no","request":{"said":"no\none's"},"errors":[{"loc":["x"],"input":"no"}]}}"#;
+    assert_eq!(words_of(other), r#"{"error":"no","errors":[{"loc":["x"]}]}"#);
+}
+
+#[test]
 fn an_error_may_say_itself_when_to_try_again() {
     let body = |delay: &str| {
         format!(
