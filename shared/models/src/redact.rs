@@ -1,9 +1,11 @@
 //! What is shown of a provider's words: no credential, nothing of the conversation, one line, a few hundred characters.
 
+use std::collections::HashMap;
+
 use ::http::HeaderMap;
 use percent_encoding::percent_decode_str;
 use pudu_app::ports::{ModelCall, ModelEntry};
-use pudu_domain::chat::Message;
+use pudu_domain::chat::{Content, Message};
 use pudu_domain::text::first_chars;
 use secrecy::ExposeSecret;
 use serde_json::Value;
@@ -62,21 +64,18 @@ fn secrets(entry: &ModelEntry, headers: &HeaderMap) -> Vec<String> {
 
 /// Providers repeat what they do not like. What stands in the conversation too is left out.
 fn without_conversation(text: &str, messages: &[Message]) -> String {
-    let mut said: Vec<String> = messages.iter().map(|message| message.content.text()).collect();
-    said.extend(
-        messages
-            .iter()
-            .flat_map(|message| &message.tool_calls)
-            .map(|call| Value::Object(call.args.clone()).to_string()),
-    );
-    let said: Vec<String> = said.into_iter().map(|text| text.replace(char::is_control, " ")).collect();
+    let said: Vec<String> =
+        messages.iter().flat_map(said_in).map(|text| text.replace(char::is_control, " ")).collect();
     let characters: Vec<char> = text.chars().collect();
+    let mut places: HashMap<&str, Vec<usize>> = HashMap::new();
+    for (at, window) in windows(text).enumerate() {
+        places.entry(window).or_default().push(at);
+    }
     let mut hidden = vec![false; characters.len()];
-    for (at, window) in characters.windows(RUN).enumerate() {
-        let window: String = window.iter().collect();
-        if said.iter().any(|text| text.contains(&window)) {
-            hidden.iter_mut().skip(at).take(RUN).for_each(|hidden| *hidden = true);
-        }
+    // Once through each of them: a picture has millions of characters.
+    for at in said.iter().flat_map(|text| windows(text)).filter_map(|window| places.remove(window)).flatten()
+    {
+        hidden.iter_mut().skip(at).take(RUN).for_each(|hidden| *hidden = true);
     }
     // What is shorter than that is a repetition if the whole of it was said.
     let whole = |text: &String| (8..RUN).contains(&text.chars().count());
@@ -92,6 +91,43 @@ fn without_conversation(text: &str, messages: &[Message]) -> String {
         was_hidden = hidden;
     }
     short.into_iter().fold(out, |out, text| out.replace(text.as_str(), LEFT_OUT))
+}
+
+/// What a message says, and what its provider gets back with it: thoughts, signatures, pictures.
+fn said_in(message: &Message) -> Vec<String> {
+    let mut said = vec![message.content.text()];
+    said.extend(message.tool_calls.iter().map(|call| Value::Object(call.args.clone()).to_string()));
+    said.extend(message.invalid_tool_calls.iter().filter_map(|call| call.args.clone()));
+    let mut beside = Vec::new();
+    let blocks = match &message.content {
+        Content::Blocks(blocks) => blocks.as_slice(),
+        Content::Text(_) => &[],
+    };
+    let extra = message.tool_calls.iter().filter_map(|call| call.extra_content.as_ref());
+    for value in blocks.iter().chain(message.additional_kwargs.values()).chain(extra) {
+        strings(value, &mut beside);
+    }
+    // A short word is a name, such as `image_url`, without which an error says nothing.
+    let is_name = |text: &str| text.len() < RUN && text.bytes().all(|byte| byte.is_ascii_graphic());
+    said.extend(beside.into_iter().filter(|text| !is_name(text)).map(str::to_owned));
+    said
+}
+
+/// Every text at or below `value`.
+fn strings<'a>(value: &'a Value, found: &mut Vec<&'a str>) {
+    match value {
+        Value::String(text) => found.push(text),
+        Value::Array(items) => items.iter().for_each(|item| strings(item, found)),
+        Value::Object(fields) => fields.values().for_each(|field| strings(field, found)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+/// Every [`RUN`] characters in a row of `text`.
+fn windows(text: &str) -> impl Iterator<Item = &str> {
+    let begins = text.char_indices().map(|(at, _)| at);
+    let ends = begins.clone().chain([text.len()]).skip(RUN);
+    begins.zip(ends).filter_map(|(begin, end)| text.get(begin..end))
 }
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
 use pudu_app::ports::Dialect;
-use pudu_domain::chat::{Speaker, ToolCall};
+use pudu_domain::chat::{InvalidToolCall, Speaker, ToolCall};
 use secrecy::SecretString;
 use serde_json::json;
 
@@ -58,6 +58,37 @@ fn what_was_said_is_left_out_and_what_was_not_stays() {
     call.messages[0].tool_calls.push(ToolCall::new("1", "look", args));
     let shown = shown("wrong: at the third fence of the pasture", &call, &HeaderMap::new());
     assert_eq!(shown, "wrong: […]");
+}
+
+#[test]
+fn what_a_provider_gets_back_is_left_out_and_names_stay() {
+    let mut call = call("");
+    let [message] = call.messages.as_mut_slice() else { panic!("there is one") };
+    message.content = Content::Blocks(vec![
+        json!({"type": "thinking", "thinking": "perhaps the third fence", "signature": "EqQBCgIYAhIkMGUxYzQ3ZGRhOWE="}),
+        json!({"type": "image_url", "image_url": {"url": "data:image/webp;base64,UklGRiQAAABXRUJQ"}}),
+    ]);
+    message.additional_kwargs.insert("reasoning_content".into(), "他可能想问围栏的事情".into());
+    let mut made = ToolCall::new("1", "look", serde_json::Map::new());
+    made.extra_content = Some(json!({"google": {"thought_signature": "CiQB0e2Kb7Yw3mM9qVtX5zZk1p8="}}));
+    message.tool_calls.push(made);
+    message.invalid_tool_calls.push(InvalidToolCall {
+        name: None,
+        args: Some("{\"where\": \"at the second fe".into()),
+        id: None,
+        error: None,
+    });
+    for said in [
+        "perhaps the third fence",
+        "EqQBCgIYAhIkMGUxYzQ3ZGRhOWE=",
+        "data:image/webp;base64,UklGRiQAAABXRUJQ",
+        "他可能想问围栏的事情",
+        "CiQB0e2Kb7Yw3mM9qVtX5zZk1p8=",
+        "{\"where\": \"at the second fe",
+    ] {
+        let shown = shown(&format!("image_url: '{said}' is wrong"), &call, &HeaderMap::new());
+        assert_eq!(shown, "image_url: '[…]' is wrong");
+    }
 }
 
 #[test]

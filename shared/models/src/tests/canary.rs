@@ -4,7 +4,7 @@ use std::io::Write;
 use std::sync::{Arc, Mutex};
 
 use pudu_app::ports::Dialect;
-use pudu_domain::chat::{Message, Speaker};
+use pudu_domain::chat::{Content, Message, Speaker};
 use secrecy::SecretString;
 use serde_json::json;
 
@@ -68,6 +68,30 @@ async fn what_a_provider_repeats_is_not_shown() {
                 assert!(!shown.contains(secret), "{dialect:?} {status}: {shown}");
             }
             assert!(shown.contains("bad key ***"), "what is left is still of use: {shown}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn thoughts_and_signatures_that_a_provider_repeats_are_not_shown() {
+    let signature = "canary-signature-EqQBCgIYAhIkMGUx";
+    let thought = json!({"type": "thinking", "thinking": PRIVATE, "signature": signature});
+    let mut blocks = Message::new(Speaker::Ai, "a", "");
+    blocks.content = Content::Blocks(vec![thought]);
+    let mut beside = Message::new(Speaker::Ai, "b", "yes");
+    beside.additional_kwargs.insert("reasoning_content".into(), PRIVATE.into());
+    beside.additional_kwargs.insert("reasoning_details".into(), json!([{ "signature": signature }]));
+    for said_before in [blocks, beside] {
+        for dialect in [Dialect::OpenAi, Dialect::Anthropic, Dialect::Bedrock] {
+            let message = format!("bad signature {signature} of '{PRIVATE}'");
+            let body = json!({"error": {"message": message, "type": "x"}}).to_string();
+            let provider = Provider::with(Answer::refusal(400, "", &body)).await;
+            let messages = vec![said_before.clone(), Message::new(Speaker::Human, "h", "and?")];
+            let error = said(&clients(), &call(dialect, &provider.url, messages)).await.0.unwrap_err();
+            assert!(error.message.contains("bad signature […]"), "{error}");
+            for secret in ["canary", "Mrs. Fuentes"] {
+                assert!(!error.message.contains(secret), "{dialect:?}: {error}");
+            }
         }
     }
 }
