@@ -17,6 +17,9 @@ use crate::time::Timestamp;
 
 pub use lesson::{LESSONS, Lessons, NewFact, Terms};
 
+/// The first words of what a model is asked that looks for what is worth remembering. Whoever answers without a model knows by
+/// them what is asked.
+pub const QUESTION: &str = "You keep the memory of an assistant";
 /// Most characters of a fact.
 pub const CONTENT_CHARS: usize = 500;
 /// Most characters of a fact's category.

@@ -1,12 +1,11 @@
 //! What the script finds worth remembering: sentences of the user that begin with `remember`, word for word.
 
 use pudu_app::framing::{BEGIN, END};
+use pudu_domain::memory::QUESTION;
 use serde_json::{Value, json};
 
 use super::LABEL;
 
-/// What whoever asks for lessons begins with.
-const ASKED: &str = "You keep the memory of an assistant";
 /// Who says what is worth remembering; what was said stands in objects, one on a line.
 const USER: &str = "user";
 const REMEMBER: &str = "remember ";
@@ -15,7 +14,7 @@ const CHARS: usize = 400;
 
 /// The answer, if that is what is asked for: it must be JSON and nothing else, so each fact in it says what it is from.
 pub(super) fn lessons(prompt: &str) -> Option<String> {
-    if !prompt.starts_with(ASKED) {
+    if !prompt.starts_with(QUESTION) {
         return None;
     }
     let said = prompt.rsplit_once(BEGIN).and_then(|(_, said)| said.split_once(END)).map(|(said, _)| said);

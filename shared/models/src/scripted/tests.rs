@@ -192,11 +192,11 @@ fn a_goal_is_met_for_it_once_an_agent_went_on_for_it() {
 
 #[test]
 fn what_a_user_wants_remembered_is_remembered_word_for_word() {
+    use pudu_domain::memory::QUESTION;
     let said = |text: &str| {
         let known = format!("{}\n{{}}\n{}", framing::BEGIN, framing::END);
         let said = format!("{}\n{text}\n{}", framing::BEGIN, framing::END);
-        let prompt =
-            format!("You keep the memory of an assistant: …\n\nRemembered now:\n{known}\n\nSaid:\n{said}");
+        let prompt = format!("{QUESTION}: …\n\nRemembered now:\n{known}\n\nSaid:\n{said}");
         answer(&call(&prompt, vec![])).content.text()
     };
     let line = |by: &str, text: &str| json!({"by": by, "text": text}).to_string();

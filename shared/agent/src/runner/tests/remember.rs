@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use pudu_app::ports::{Clock, ModelCall, ModelFault};
-use pudu_domain::memory::{CATEGORY, MANUAL, NewFact};
+use pudu_domain::memory::{CATEGORY, MANUAL, NewFact, QUESTION};
 use pudu_domain::run::{Origin, Outcome};
 use pudu_domain::{Memory, MemoryKey, Run, RunKey};
 use pudu_testkit::fixture::thread;
@@ -20,7 +20,7 @@ const TEA: &str = r#"{"new_facts": [{"content": "likes tea", "category": "prefer
 
 /// Whether a model is asked what is worth remembering.
 fn is_asked(model: &ModelCall) -> bool {
-    model.messages[0].content.text().starts_with("You keep the memory of an assistant")
+    model.messages[0].content.text().starts_with(QUESTION)
 }
 
 async fn stage_with(more: &Value, mut learns: impl FnMut(usize) -> Speech + Send + 'static) -> Stage {
