@@ -7,7 +7,7 @@ use ::http::HeaderValue;
 use ::http::header::AUTHORIZATION;
 use pudu_app::ports::{Dialect, ModelCall};
 use secrecy::ExposeSecret;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use crate::dialect::{Part, Request, Said, Trouble, id_within, pour, set, turns, under};
 use crate::openai::{headers, secret};
@@ -65,8 +65,8 @@ pub(crate) fn request(call: &ModelCall) -> Result<Request, Trouble> {
         cache::mark(&mut body);
     }
     pour(&mut body, &entry.extra);
-    if let Some(budget) = thoughts {
-        pour(&mut body, &Map::from_iter([("thinking".to_owned(), json!({ "budget_tokens": budget }))]));
+    if let (Some(budget), Some(thinking)) = (thoughts, body.get_mut("thinking")) {
+        set(thinking, "budget_tokens", budget.into());
     }
     let mut headers = headers(entry)?;
     headers.entry("anthropic-version").or_insert(VERSION);

@@ -102,6 +102,7 @@ impl Clients {
             return Err(account.refused(response).await);
         }
         // Not everybody streams who is asked to, and some say in this way that they will not.
+        // Bedrock's service always does: whatever its frames are called, its listener knows nothing else.
         if account.call.entry.dialect != Dialect::Bedrock && is_json(response.headers()) {
             decoder = Box::new(Whole::default());
         }

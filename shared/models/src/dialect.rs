@@ -13,7 +13,7 @@ use url::Url;
 
 pub(crate) use calls::Calls;
 pub(crate) use image::Picture;
-pub(crate) use said::{Part, Said, id_within, turns};
+pub(crate) use said::{Part, Said, id_within, is_thought, turns};
 
 use crate::frames::{Decode, Event, ServerSent};
 use crate::{anthropic, bedrock, openai};

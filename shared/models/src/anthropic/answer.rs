@@ -5,7 +5,7 @@ use pudu_domain::chat::{Content, Message, Speaker, Usage};
 use serde_json::{Map, Value, json};
 
 use super::PROVIDER;
-use crate::dialect::{Calls, Listener, Trouble, count, json, text};
+use crate::dialect::{Calls, Listener, Trouble, count, is_thought, json, text};
 use crate::frames::Event;
 use crate::openai::metadata;
 
@@ -24,7 +24,6 @@ pub(crate) struct Answer {
 pub(crate) struct Blocks {
     /// Text and thoughts, as the provider wants them back: it refuses thoughts that changed places.
     said: Vec<Value>,
-    thinks: bool,
     calls: Calls,
 }
 
@@ -46,7 +45,6 @@ impl Blocks {
 
     pub(crate) fn begin_thought(&mut self, block: Value) {
         self.said.push(block);
-        self.thinks = true;
     }
 
     /// More of a field of the last thought.
@@ -73,8 +71,9 @@ impl Blocks {
 
     /// The message. One with thoughts has blocks, so that they can be given back.
     pub(crate) fn message(self, id: &str) -> Message {
+        let thinks = self.said.iter().any(is_thought);
         let blocks = Content::Blocks(self.said);
-        let content = if self.thinks { blocks } else { Content::Text(blocks.text()) };
+        let content = if thinks { blocks } else { Content::Text(blocks.text()) };
         let mut message = Message::new(Speaker::Ai, id, content);
         self.calls.into(&mut message);
         message

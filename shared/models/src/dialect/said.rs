@@ -128,7 +128,7 @@ fn content(content: &Content, with_thoughts: bool) -> Vec<Part<'_>> {
     }
 }
 
-fn is_thought(block: &Value) -> bool {
+pub(crate) fn is_thought(block: &Value) -> bool {
     matches!(block.get("type").and_then(Value::as_str), Some("thinking" | "redacted_thinking"))
 }
 
