@@ -4,7 +4,7 @@
 
 use pudu_domain::chat::{Message, Speaker};
 use pudu_domain::state::{Delegation, DelegationStatus, SkillUse, State};
-use pudu_domain::text::first_chars;
+use pudu_domain::text::{first_chars, one_line};
 
 use crate::middleware::{Middleware, Request};
 use crate::turn::Turn;
@@ -118,10 +118,6 @@ fn skills(skills: &[SkillUse]) -> Option<String> {
             "<skills_in_use>\nRead a skill again by its path before you follow it.\n{lines}\n</skills_in_use>"
         )
     })
-}
-
-fn one_line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use async_trait::async_trait;
 use pudu_domain::chat::{Message, Speaker};
 use pudu_domain::run::Origin;
 use pudu_domain::state::{State, Write};
-use pudu_domain::text::{beginning, first_chars};
+use pudu_domain::text::{beginning, first_chars, one_line};
 
 use crate::durable_context::escaped;
 use crate::middleware::{Aside, Middleware};
@@ -62,7 +62,7 @@ fn prompt(said: &str, answer: &str) -> String {
 
 /// The name in what a model wrote: without quotes, on one line. None if nothing is left.
 fn cleaned(text: &str, most: usize) -> Option<String> {
-    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let line = one_line(text);
     let quotes =
         |c: char| matches!(c, '"' | '\'' | '`' | '“' | '”' | '„' | '«' | '»' | '*') || c.is_whitespace();
     let title = first_chars(line.trim_matches(quotes), most).trim_end();

@@ -13,6 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use crate::ids::{AgentName, FactId, RunId, UserId};
+use crate::text::one_line;
 use crate::time::Timestamp;
 
 pub use lesson::{LESSONS, Lessons, NewFact, Terms};
@@ -245,10 +246,6 @@ fn kind(category: &str) -> Result<String, Refused> {
         chars if chars > CATEGORY_CHARS => Err(Refused::TooLong),
         _ => Ok(category),
     }
-}
-
-fn one_line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 impl Memory {

@@ -31,10 +31,14 @@ pub fn first_chars(text: &str, max: usize) -> &str {
     text.char_indices().nth(max).and_then(|(at, _)| text.get(..at)).unwrap_or(text)
 }
 
+/// `text` on one line: its words with one space between them.
+pub fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
 /// How a text begins, for a title: on one line, at most `max` characters, and three dots where there is more. Empty if it says nothing.
 pub fn beginning(text: &str, max: usize) -> String {
-    let words = text.split(|c: char| c.is_whitespace() || c.is_control()).filter(|word| !word.is_empty());
-    let line = words.collect::<Vec<_>>().join(" ");
+    let line = one_line(&text.replace(char::is_control, " "));
     let cut = first_chars(&line, max);
     if cut.len() < line.len() { format!("{}...", cut.trim_end()) } else { line }
 }
@@ -42,6 +46,12 @@ pub fn beginning(text: &str, max: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_line_has_one_space_between_words_and_other_characters_stay() {
+        assert_eq!(one_line(" how\nmany\r\n\u{a0}deer\u{0}? "), "how many deer\u{0}?");
+        assert_eq!(one_line(" \n "), "");
+    }
 
     #[test]
     fn a_beginning_is_one_line_and_says_where_it_was_cut() {

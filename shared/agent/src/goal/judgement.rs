@@ -1,7 +1,7 @@
 //! How a model's judgement is read: strictly, since a run goes on by it, and what it was made of was written by strangers too.
 
 use pudu_domain::goal::REASON_CHARS;
-use pudu_domain::text::first_chars;
+use pudu_domain::text::{first_chars, one_line};
 use serde::Deserialize;
 
 use crate::spoken::unfenced;
@@ -24,8 +24,7 @@ pub(super) struct Judgement {
 /// one that contradicts itself.
 pub(super) fn read(text: &str) -> Option<Judgement> {
     let judgement: Judgement = serde_json::from_str(unfenced(text)).ok()?;
-    let reason = judgement.reason.split_whitespace().collect::<Vec<_>>().join(" ");
-    let reason = first_chars(&reason, REASON_CHARS).to_owned();
+    let reason = first_chars(&one_line(&judgement.reason), REASON_CHARS).to_owned();
     (!(judgement.met && judgement.waits)).then_some(Judgement { reason, ..judgement })
 }
 
