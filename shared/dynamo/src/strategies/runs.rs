@@ -153,10 +153,11 @@ pub(crate) fn run_spec() -> impl Strategy<Value = RunSpec> {
 
 fn operation() -> impl Strategy<Value = Operation> {
     let keep = of(prop_oneof![any::<u64>().prop_map(Keep::Messages), any::<u64>().prop_map(Keep::Tokens)]);
-    of((any::<bool>(), keep)).prop_map(|compaction| match compaction {
-        Some((force, keep)) => Operation::Compact(Compaction { force, keep }),
-        None => Operation::Run,
-    })
+    prop_oneof![
+        Just(Operation::Run),
+        Just(Operation::Remember),
+        (any::<bool>(), keep).prop_map(|(force, keep)| Operation::Compact(Compaction { force, keep })),
+    ]
 }
 
 pub(crate) fn checkpoint() -> impl Strategy<Value = Checkpoint> {

@@ -2,6 +2,8 @@
 //! line. A row of today that is not in it is a change of the stored format: the new row gets a line of its own, and the old line
 //! stays, because the row must read for ever.
 
+mod beside;
+
 use std::time::Duration;
 
 use aws_sdk_dynamodb::types::AttributeValue;
@@ -231,6 +233,7 @@ fn today() -> Vec<(&'static str, Row)> {
     for (item, row) in telling::encode(&told(), until).unwrap() {
         rows.push((if item == telling::FRAMES { "frames" } else { "records" }, row));
     }
+    rows.extend(beside::today(until));
     rows
 }
 
