@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::adopt::FOREIGN_SERVERS;
 use crate::document::{Document, SERVERS};
-use crate::model::MODELS;
+use crate::model::{MODELS, with_variables};
 use crate::path::{Path, each_text};
 use crate::problem::{Kind, Problem};
 use crate::server::{Server, Transport};
@@ -14,24 +14,6 @@ use crate::setting::{Reading, Secrets, read};
 
 /// The fields of an entry in which `$VAR` is resolved.
 const WITH_VARIABLES: &[&str] = &["command", "args", "env", "cwd", "url", "headers", "oauth", "user_auth"];
-
-/// The same of a model's entry.
-const MODELS_WITH_VARIABLES: &[&str] = &[
-    "api_key",
-    "openai_api_key",
-    "anthropic_api_key",
-    "google_api_key",
-    "gemini_api_key",
-    "base_url",
-    "api_base",
-    "endpoint_url",
-    "azure_endpoint",
-    "default_headers",
-    "headers",
-    "extra_headers",
-    "extra_body",
-    "model_kwargs",
-];
 
 /// Warnings about a config that has its servers under another name, and about the enabled servers of one: one that cannot be
 /// connected to, a variable that `secrets` does not have, and a time limit that a call in the background does not get,
@@ -51,13 +33,13 @@ pub fn advise(document: &Document, secrets: &dyn Secrets, longest_call: Duration
         let path = Path::default().key(SERVERS).key(&server.name);
         let entry = document.expose_raw().get(SERVERS).and_then(|servers| servers.get(&server.name));
         connection(server, &path, &mut warnings);
-        variables(entry, WITH_VARIABLES, &path, secrets, &mut warnings);
+        variables(entry, WITH_VARIABLES.iter().copied(), &path, secrets, &mut warnings);
         timeouts(server, longest_call, &path, &mut warnings);
     }
     let entries = document.expose_raw().get(MODELS).and_then(Value::as_array).into_iter().flatten();
     for (index, entry) in entries.enumerate() {
         let path = Path::default().key(MODELS).index(index);
-        variables(Some(entry), MODELS_WITH_VARIABLES, &path, secrets, &mut warnings);
+        variables(Some(entry), with_variables(entry), &path, secrets, &mut warnings);
     }
     models(document, &mut warnings);
     warnings
@@ -75,6 +57,7 @@ fn models(document: &Document, warnings: &mut Vec<Problem>) {
     let beside = [
         (top.key("summarization").key("model_name"), &agents.summarization.model),
         (top.key("title").key("model_name"), &agents.title.model),
+        (top.key("memory").key("model_name"), &agents.memory.model),
     ];
     for (path, named) in own.chain(otherwise).chain(beside) {
         let known = |named: &String| document.models().iter().any(|model| model.name == *named);
@@ -87,13 +70,13 @@ fn models(document: &Document, warnings: &mut Vec<Problem>) {
 /// Variables in these fields of an entry that are not set.
 fn variables(
     entry: Option<&Value>,
-    fields: &[&str],
+    fields: impl Iterator<Item = &'static str>,
     path: &Path,
     secrets: &dyn Secrets,
     warnings: &mut Vec<Problem>,
 ) {
     for key in fields {
-        if let Some(value) = entry.and_then(|entry| entry.get(*key)) {
+        if let Some(value) = entry.and_then(|entry| entry.get(key)) {
             each_text(value, &mut path.key(key), &mut |place, text| {
                 warnings.extend(variable(text, secrets, place));
             });

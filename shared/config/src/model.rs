@@ -15,8 +15,9 @@ use serde_json::{Map, Value};
 use self::address::Address;
 use crate::setting::{Setting, collect_references};
 
+pub(crate) use address::NAMES as ADDRESSES;
 pub use provider::Provider;
-pub(crate) use read::{HEADERS, read_models};
+pub(crate) use read::{HEADERS, read_models, with_variables};
 pub use request::{EntryError, ResolvedModel};
 
 /// The key of the list in a config.

@@ -16,7 +16,7 @@ pub use key::is_sensitive_key;
 
 use crate::document::{INTERCEPTORS, SERVERS};
 use crate::mask::MASK;
-use crate::model::{HEADERS, MODELS};
+use crate::model::{ADDRESSES, HEADERS, MODELS};
 use crate::path::{Path, Step};
 use crate::problem::{Kind, Problem};
 use crate::server::{DECLARED, credentials, oauth};
@@ -167,7 +167,7 @@ impl<E> Walk<'_, E> {
         let Value::Array(entries) = value else { return self.by_key(value) };
         self.elements(entries, |walk, entry| {
             walk.children(entry, |walk, key, value| match key {
-                "base_url" | "api_base" | "endpoint_url" | "azure_endpoint" => walk.url(value),
+                _ if ADDRESSES.contains(&key) => walk.url(value),
                 _ => walk.of_model(key, value),
             })
         })

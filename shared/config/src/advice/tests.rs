@@ -78,11 +78,20 @@ fn models_that_are_not_there_are_named() {
         "subagents": {"custom_agents": {"a": {"model": "big"}, "b": {"model": "none"}}, "agents": {"bash": {"model": "gone"}}},
         "summarization": {"model_name": "big"},
         "title": {"model_name": "small"},
+        "memory": {"model_name": "tiny"},
     }))
     .unwrap();
     let told = advise(&document, &One, Duration::from_secs(25));
     let paths: Vec<_> = told.iter().map(|warning| warning.path.as_str()).collect();
-    assert_eq!(paths, ["subagents.custom_agents.b.model", "subagents.agents.bash.model", "title.model_name"]);
+    assert_eq!(
+        paths,
+        [
+            "subagents.custom_agents.b.model",
+            "subagents.agents.bash.model",
+            "title.model_name",
+            "memory.model_name"
+        ]
+    );
 }
 
 #[test]
@@ -93,4 +102,24 @@ fn unset_variables_of_models_are_named() {
     let told = advise(&document, &One, Duration::from_secs(25));
     let paths: Vec<_> = told.iter().map(|warning| warning.path.as_str()).collect();
     assert_eq!(paths, ["models[0].api_key", "models[0].default_headers.x"]);
+}
+
+#[test]
+fn a_variable_is_told_by_the_name_that_its_client_has_for_the_key() {
+    for (class, key) in [
+        ("langchain_openai:ChatOpenAI", "openai_api_key"),
+        ("langchain_anthropic:ChatAnthropic", "anthropic_api_key"),
+        ("langchain_google_genai:ChatGoogleGenerativeAI", "gemini_api_key"),
+        ("langchain_groq:ChatGroq", "groq_api_key"),
+        ("langchain_mistralai:ChatMistralAI", "mistral_api_key"),
+        ("langchain_openrouter:ChatOpenRouter", "openrouter_api_key"),
+        ("langchain_xai:ChatXAI", "xai_api_key"),
+    ] {
+        let model =
+            json!({"name": "m", "use": class, "model": "x", key: "$NOT_SET", "endpoint_url": "$NOT_THERE"});
+        let document = Document::parse(json!({ "models": [model] })).unwrap();
+        let told = advise(&document, &One, Duration::from_secs(25));
+        let paths: Vec<_> = told.iter().map(|warning| warning.path.clone()).collect();
+        assert_eq!(paths, [format!("models[0].{key}"), "models[0].endpoint_url".to_owned()], "{class}");
+    }
 }

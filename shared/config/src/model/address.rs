@@ -13,10 +13,12 @@ use super::request::EntryError;
 use crate::reader::Reader;
 use crate::setting::{Secrets, Setting};
 
-/// Names of the address: of every client, and the same in an older version.
-const NAMES: [&str; 2] = ["base_url", "api_base"];
-/// Its name of Amazon's.
+/// Its name of every client, and the same in an older version.
+const COMMON: [&str; 2] = ["base_url", "api_base"];
+/// Of Amazon's.
 const ENDPOINT_URL: &str = "endpoint_url";
+/// All names of the address.
+pub(crate) const NAMES: [&str; 4] = [COMMON[0], COMMON[1], ENDPOINT_URL, AZURE_ENDPOINT];
 /// Where chat completions are below a resource on Azure.
 const BELOW_AZURE: &str = "/openai/v1";
 
@@ -113,7 +115,7 @@ impl Below {
 
 /// What an entry says in the words of every client.
 pub(super) fn given(entry: &mut Reader<'_>) -> Option<Setting> {
-    let mut named = NAMES.into_iter();
+    let mut named = COMMON.into_iter();
     let (key, url) = named.find_map(|key| Some((key, entry.setting(key)?)))?;
     if url.expose_literal().is_some_and(|text| !is_url(text)) {
         entry.rule(key, "must be an http or https URL, such as https://api.example.com/v1");

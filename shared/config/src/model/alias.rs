@@ -31,28 +31,32 @@ const REASONING: &str = "reasoning";
 /// How `OpenAI` and Ollama's chat completions say it.
 const EFFORT: &str = "reasoning_effort";
 
-fn module<'a>(entry: &Reader<'a>) -> &'a str {
-    let class = entry.map.get("use").and_then(Value::as_str).unwrap_or_default();
+/// The field that names the class.
+pub(super) const CLASS: &str = "use";
+
+fn module(class: Option<&Value>) -> &str {
+    let class = class.and_then(Value::as_str).unwrap_or_default();
     class.split(':').next().unwrap_or_default()
 }
 
 /// Whether an entry's key is another name of a setting that is read here.
 pub(super) fn is_one(entry: &Reader<'_>, key: &str) -> bool {
-    keys(entry).contains(&key)
+    keys(entry.map.get(CLASS)).contains(&key)
         || LIMITS.contains(&key)
         || TIMEOUTS.contains(&key)
         || key == SILENCE
-        || key == REASONING && module(entry) == "langchain_ollama"
+        || key == REASONING && module(entry.map.get(CLASS)) == "langchain_ollama"
 }
 
-fn keys(entry: &Reader<'_>) -> &'static [&'static str] {
-    let module = module(entry);
+/// Names of the credential in an entry of that class.
+pub(super) fn keys(class: Option<&Value>) -> &'static [&'static str] {
+    let module = module(class);
     KEYS.iter().find(|(name, _)| *name == module).map_or(&[], |(_, keys)| keys)
 }
 
 /// The credential, if `api_key` does not say it.
 pub(super) fn api_key(entry: &mut Reader<'_>) -> Option<Setting> {
-    keys(entry)
+    keys(entry.map.get(CLASS))
         .iter()
         .find_map(|key| entry.tolerant(|entry| entry.setting(key).filter(|setting| setting.flaw().is_none())))
 }
@@ -85,7 +89,7 @@ pub(super) fn times(
 
 /// What a class says to its provider in another way than by its key.
 pub(super) fn translate(entry: &Reader<'_>, extra: &mut Map<String, Value>) {
-    match module(entry) {
+    match module(entry.map.get(CLASS)) {
         "langchain_ollama" => {
             let effort = match entry.map.get(REASONING) {
                 Some(Value::Bool(false)) => "none".into(),

@@ -87,6 +87,12 @@ const LEFT_OUT: &[(&str, &str)] = &[
     ("credentials_profile_name", "is not read; calls are signed by the role of this process, or say api_key"),
 ];
 
+/// The fields of `entry` in which a variable is resolved, the key by the names that its client has for it.
+pub(crate) fn with_variables(entry: &Value) -> impl Iterator<Item = &'static str> {
+    let keys = std::iter::once("api_key").chain(alias::keys(entry.get(alias::CLASS)).iter().copied());
+    keys.chain(address::NAMES).chain(HEADERS).chain(["extra_body", "model_kwargs"])
+}
+
 /// The models, in their order; the first one is the default.
 pub(crate) fn read_models(top: &mut Reader<'_>) -> Vec<Model> {
     let path = top.at(MODELS);
