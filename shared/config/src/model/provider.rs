@@ -29,11 +29,6 @@ const AZURE: &str = "AzureChatOpenAI";
 /// Its word for the address.
 pub(super) const AZURE_ENDPOINT: &str = "azure_endpoint";
 
-/// What a problem with `use` lists.
-pub(super) const KNOWN: &str = "langchain_openai:ChatOpenAI, langchain_anthropic:ChatAnthropic, \
-     langchain_aws:ChatBedrockConverse, langchain_deepseek:ChatDeepSeek, langchain_ollama:ChatOllama, \
-     langchain_google_genai:ChatGoogleGenerativeAI, the adapters of deerflow.models, or pudu:Scripted";
-
 const GEMINI: &str = "https://generativelanguage.googleapis.com/v1beta/openai";
 const OLLAMA: &str = "http://localhost:11434/v1";
 const DEEPSEEK: &str = "https://api.deepseek.com";
@@ -51,8 +46,6 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("langchain_xai", "https://api.x.ai/v1"),
     ("langchain_cerebras", "https://api.cerebras.ai/v1"),
 ];
-/// Adapters of the reference that are `OpenAI`'s own client, to whatever address.
-const OWN: &[&str] = &["patched_openai"];
 
 /// Reads `module:Class`; none if nobody here speaks so.
 pub(super) fn client(text: &str) -> Option<Client> {
@@ -74,10 +67,19 @@ pub(super) fn client(text: &str) -> Option<Client> {
             "claude_provider" => Some(of(Provider::Anthropic)),
             // Speaks the responses API only.
             "openai_codex_provider" => None,
-            name => Some(Client {
-                address_key: (!OWN.contains(&name)).then_some("base_url"),
-                ..of(Provider::OpenAi)
-            }),
+            // OpenAI's own client, to whatever address.
+            "patched_openai" => Some(of(Provider::OpenAi)),
+            _ => Some(Client { address_key: Some("base_url"), ..of(Provider::OpenAi) }),
         },
     }
+}
+
+/// What a problem with `use` lists, in the few words that fit into one.
+pub(super) fn known() -> String {
+    let elsewhere: Vec<&str> =
+        ELSEWHERE.iter().filter_map(|(name, _)| name.strip_prefix("langchain_")).collect();
+    format!(
+        "langchain_X:… with X one of openai, anthropic, aws, {}; an adapter of deerflow.models; or pudu:Scripted",
+        elsewhere.join(", ")
+    )
 }

@@ -164,7 +164,7 @@ fn client(entry: &mut Reader<'_>) -> Option<Client> {
     let text = required(entry, "use")?;
     let client = provider::client(&text);
     if client.is_none() {
-        entry.rule("use", format!("names a client that is not known here; use one of {}", provider::KNOWN));
+        entry.rule("use", format!("names a client that is not known here; use {}", provider::known()));
     }
     client
 }

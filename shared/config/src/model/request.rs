@@ -23,8 +23,10 @@ pub enum EntryError {
     /// One of its settings has no value.
     #[error(transparent)]
     Unresolved(#[from] ResolveError),
-    /// It does not say where the model is, and its client has no address of its own. Its key is not shown to somebody else.
-    #[error("its entry does not say where it is; set {key}, or its key would go to OpenAI")]
+    /// It does not say where the model is, or says it so that nobody can read it. Its key is not shown to somebody else.
+    #[error(
+        "its entry does not say where it is; set {key}, or its key would go to its client's own provider"
+    )]
     NoAddress {
         /// Where it would have to be said.
         key: &'static str,

@@ -1,4 +1,4 @@
-//! Keys that earlier releases passed on without reading them: what is stored there may be anything.
+//! What is read now and was not before, and what an entry may get wrong without anything else being lost.
 
 use serde_json::json;
 
@@ -26,4 +26,15 @@ fn what_was_not_read_before_and_is_wrong_is_left_out_with_a_warning() {
     let nowhere = url(json!({"endpoint_url": "llm.example", "api_key": "canary"})).unwrap_err();
     assert_eq!(nowhere, EntryError::NoAddress { key: "endpoint_url" }, "its key is for there");
     assert_eq!(url(json!({"endpoint_url": " "})), Ok(None));
+}
+
+#[test]
+fn whoever_names_no_client_is_told_all_of_them() {
+    let told = problem(json!({"use": "os:system"}));
+    for name in
+        ["openai", "anthropic", "aws", "google_genai", "openrouter", "groq", "mistralai", "xai", "cerebras"]
+    {
+        assert!(told.contains(&format!(" {name}")), "{name} is not in {told}");
+    }
+    assert!(told.ends_with("or pudu:Scripted"), "it is not cut: {told}");
 }
