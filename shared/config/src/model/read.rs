@@ -9,7 +9,7 @@ use super::alias;
 use super::provider::{self, Client};
 use super::{CHUNK_TIMEOUT, MAX_RETRIES, MODELS, MOST_AT_ONCE, MOST_RETRIES, Model, Pricing, Provider};
 use crate::header::{illegal_value, legal_name};
-use crate::reader::Reader;
+use crate::reader::{Reader, lax_bool};
 use crate::sensitive::is_sensitive_key;
 use crate::setting::Setting;
 
@@ -150,7 +150,7 @@ fn read(entry: &mut Reader<'_>) -> Option<Model> {
         supports_thinking: entry.bool("supports_thinking", false),
         supports_vision: entry.bool("supports_vision", false),
         supports_reasoning_effort: entry.bool("supports_reasoning_effort", false),
-        prompt_caching: entry.map.get("enable_prompt_caching").and_then(Value::as_bool),
+        prompt_caching: flag(entry, "enable_prompt_caching"),
         pricing: pricing(entry),
         when_thinking,
         when_not_thinking,
@@ -282,6 +282,16 @@ fn nullable(entry: &mut Reader<'_>, key: &str) -> Option<String> {
     if entry.map.get(key).is_some_and(Value::is_null) { None } else { entry.text(key) }
 }
 
+/// Whether something is done that earlier releases read nothing of; absent and null say nothing.
+fn flag(entry: &mut Reader<'_>, key: &str) -> Option<bool> {
+    let value = entry.map.get(key).filter(|value| !value.is_null())?;
+    let flag = lax_bool(value);
+    if flag.is_none() {
+        entry.warn(key, "must be true or false; it is not read");
+    }
+    flag
+}
+
 fn positive(entry: &mut Reader<'_>, key: &str) -> Option<u64> {
     if entry.map.get(key).is_none_or(Value::is_null) {
         return None;
@@ -323,7 +333,7 @@ fn extra(entry: &mut Reader<'_>) -> Map<String, Value> {
         }
     }
     // Usage is asked for unless it is said otherwise; whoever refuses the question gets none.
-    if entry.map.get("stream_usage") == Some(&Value::Bool(false)) {
+    if flag(entry, "stream_usage") == Some(false) {
         extra.insert("stream_options".to_owned(), Value::Null);
     }
     alias::translate(entry, &mut extra);

@@ -29,6 +29,29 @@ fn what_was_not_read_before_and_is_wrong_is_left_out_with_a_warning() {
 }
 
 #[test]
+fn a_switch_is_taken_in_every_spelling_and_what_is_none_is_told() {
+    for (value, caching, stream) in [
+        (json!(false), Some(false), json!({"stream_options": null})),
+        (json!("no"), Some(false), json!({"stream_options": null})),
+        (json!(0), Some(false), json!({"stream_options": null})),
+        (json!("true"), Some(true), json!({})),
+        (json!(null), None, json!({})),
+        (json!("maybe"), None, json!({})),
+    ] {
+        let entry = json!({"enable_prompt_caching": value, "stream_usage": value});
+        assert_eq!(one(entry.clone()).prompt_caching, caching, "{value}");
+        assert_eq!(extras(entry.clone(), true), stream, "{value}");
+        let told = if value == "maybe" {
+            "models[0].enable_prompt_caching: must be true or false; it is not read\n\
+             models[0].stream_usage: must be true or false; it is not read"
+        } else {
+            ""
+        };
+        assert_eq!(warnings(entry), told);
+    }
+}
+
+#[test]
 fn whoever_names_no_client_is_told_all_of_them() {
     let told = problem(json!({"use": "os:system"}));
     for name in
