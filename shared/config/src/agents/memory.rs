@@ -2,9 +2,7 @@
 
 use std::time::Duration;
 
-use serde_json::Value;
-
-use super::{bounded, name};
+use super::{bounded, name, part};
 use crate::reader::Reader;
 
 /// The block.
@@ -74,7 +72,8 @@ impl Memory {
             debounce: bounded(&mut block, "debounce_seconds", (1, 300))
                 .map_or(default.debounce, Duration::from_secs),
             max_facts: bounded(&mut block, "max_facts", (10, 500)).unwrap_or(default.max_facts),
-            fact_confidence_threshold: threshold(&mut block).unwrap_or(default.fact_confidence_threshold),
+            fact_confidence_threshold: part(&mut block, "fact_confidence_threshold")
+                .unwrap_or(default.fact_confidence_threshold),
             max_injection_tokens: bounded(&mut block, "max_injection_tokens", (100, 8000))
                 .unwrap_or(default.max_injection_tokens),
         }
@@ -103,16 +102,4 @@ fn mode(block: &mut Reader<'_>) -> Option<MemoryMode> {
             None
         }
     }
-}
-
-fn threshold(block: &mut Reader<'_>) -> Option<f64> {
-    let key = "fact_confidence_threshold";
-    let given = block.map.get(key).filter(|value| !value.is_null())?;
-    let number = given.as_f64().filter(|number| (0.0..=1.0).contains(number));
-    if number.is_none() {
-        let shape = !matches!(given, Value::Number(_));
-        let message = "must be a number from 0 to 1";
-        if shape { block.shape(key, message) } else { block.rule(key, message) }
-    }
-    number
 }

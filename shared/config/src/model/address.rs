@@ -2,8 +2,6 @@
 //! to say where, and does not, is called nowhere. That is no problem of the config, since configs that are stored already may be so,
 //! and one model must not keep all else from being read.
 
-use std::fmt;
-
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::Value;
 use url::Url;
@@ -151,15 +149,4 @@ fn bedrock(entry: &mut Reader<'_>) -> Address {
 
 fn is_url(text: &str) -> bool {
     Url::parse(text).is_ok_and(|url| matches!(url.scheme(), "http" | "https") && url.has_host())
-}
-
-impl fmt::Debug for Address {
-    // By hand: a URL may hold a credential.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Home => f.write_str("Home"),
-            Self::At { url, .. } => write!(f, "At({url:?})"),
-            Self::Unsaid(key) => write!(f, "Unsaid({key})"),
-        }
-    }
 }
