@@ -123,7 +123,7 @@ impl Counters {
 /// Writes down how the goal was judged, tells it, and has the run go on if it does.
 fn note(turn: &mut Turn<'_>, mut goal: Goal, verdict: Verdict, reason: String, continuations: u32) -> Flow {
     let told = json!({
-        "type": "goal_evaluated", "verdict": verdict.as_str(), "reason": reason,
+        "type": "goal_evaluated", "verdict": verdict, "reason": reason,
         "continuations": continuations, "max_continuations": CONTINUATIONS,
     });
     turn.tell(record("middleware:goal", "middleware", told.clone(), json!({})));

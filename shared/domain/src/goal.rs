@@ -112,21 +112,6 @@ impl Goal {
     }
 }
 
-impl Verdict {
-    /// Its name.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Met => "met",
-            Self::Continues => "continues",
-            Self::Waits => "waits",
-            Self::NoProgress => "no_progress",
-            Self::Exhausted => "exhausted",
-            Self::Unreadable => "unreadable",
-            Self::Unjudged => "unjudged",
-        }
-    }
-}
-
 fn is_objective(text: &str) -> bool {
     !text.trim().is_empty() && text.chars().nth(OBJECTIVE_CHARS).is_none()
 }

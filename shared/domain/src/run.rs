@@ -59,7 +59,7 @@ pub enum Origin {
         /// By which of its calls.
         call: String,
     },
-    /// The end of the run of its ordinal: it looks back at what was said, beside the conversation.
+    /// Born by the end of the run of its ordinal: it looks back at what was said, beside the conversation.
     Aside,
 }
 

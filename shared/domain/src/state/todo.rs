@@ -69,9 +69,12 @@ pub fn fits(todos: &[Todo]) -> Result<(), Oversize> {
     if todos.len() > TODOS {
         return Err(Oversize::Items(todos.len()));
     }
-    let is_long = |text: &String| text.chars().count() > TODO_CHARS;
-    let texts = |todo: &Todo| [Some(todo.content.clone()), todo.active_form.clone(), todo.id.clone()];
-    if todos.iter().flat_map(texts).flatten().any(|text| is_long(&text)) {
+    let is_long = |text: &str| text.chars().count() > TODO_CHARS;
+    let has_long = |todo: &Todo| {
+        let beside = [&todo.active_form, &todo.id];
+        is_long(&todo.content) || beside.into_iter().flatten().any(|text| is_long(text))
+    };
+    if todos.iter().any(has_long) {
         return Err(Oversize::Text);
     }
     // Our own types serialise.
