@@ -2,7 +2,6 @@
 
 use acceptance::World;
 use http::Method;
-use pudu::workers::tick;
 use pudu_config::Document;
 use serde_json::{Value, json};
 
@@ -13,17 +12,11 @@ async fn world(memory: &Value) -> World {
     world
 }
 
-/// One tick of the agent: it works on what is due.
-async fn tick_agent(world: &World) {
-    let house = &world.house;
-    house.agent("agent").handle(tick("agent", house.clock().as_ref(), house.random().as_ref())).await;
-}
-
 async fn says(world: &World, thread: &str, text: &str) {
     let body =
         json!({"assistant_id": "lead_agent", "input": {"messages": [{"role": "user", "content": text}]}});
     world.call(Method::POST, &format!("/api/threads/{thread}/runs"), Some(&body)).await.expect(200);
-    tick_agent(world).await;
+    world.tick_agent().await;
     let runs = world.get(&format!("/api/threads/{thread}/runs")).await;
     assert_eq!(runs[0]["status"], "success", "{runs}");
 }
@@ -40,7 +33,7 @@ async fn what_was_said_in_one_thread_is_remembered_and_told_in_the_next() {
     says(&world, "t1", "Remember that I like tea.").await;
     assert!(facts(&world).await.is_empty(), "not before the thread is quiet");
     world.advance(30);
-    tick_agent(&world).await;
+    world.tick_agent().await;
     assert_eq!(facts(&world).await, ["[built-in scripted model] that I like tea."], "labelled as what it is");
     let memory = world.get("/api/memory").await;
     assert_eq!(memory["facts"][0]["source"], "t1");
@@ -51,7 +44,7 @@ async fn what_was_said_in_one_thread_is_remembered_and_told_in_the_next() {
     assert!(messages.contains("<memory>") && messages.contains("that I like tea."), "{messages}");
     world.call(Method::DELETE, "/api/memory", None).await.expect(200);
     world.advance(30);
-    tick_agent(&world).await;
+    world.tick_agent().await;
     assert!(facts(&world).await.is_empty(), "what was forgotten is not learnt from the same words again");
     world.nothing_is_pending().await;
 }
@@ -61,13 +54,13 @@ async fn a_thread_that_is_deleted_takes_its_look_back_with_it_and_not_what_was_l
     let world = world(&json!({"enabled": true})).await;
     says(&world, "t1", "Remember that I like tea.").await;
     world.advance(30);
-    tick_agent(&world).await;
+    world.tick_agent().await;
     says(&world, "t1", "Remember that I like coffee.").await;
     world.call(Method::DELETE, "/api/threads/t1", None).await.expect(202);
     for _ in 0..3 {
         world.tick_poller().await;
         world.advance(30);
-        tick_agent(&world).await;
+        world.tick_agent().await;
     }
     assert_eq!(facts(&world).await, ["[built-in scripted model] that I like tea."]);
     assert!(
@@ -84,7 +77,7 @@ async fn nothing_is_remembered_unless_the_operator_wants_it() {
         says(&world, "t1", "Remember that I like tea.").await;
         assert!(!world.rows().await.text().contains("aside"), "{memory}");
         world.nothing_is_pending().await;
-        tick_agent(&world).await;
+        world.tick_agent().await;
         assert!(facts(&world).await.is_empty());
     }
 }

@@ -230,21 +230,23 @@ impl Fact {
     }
 }
 
+// Characters are counted as they are said, for the contract knows nothing of what is folded.
+
 fn said(content: &str) -> Result<String, Refused> {
-    let content = one_line(content);
-    match content.chars().count() {
-        0 => Err(Refused::Blank),
-        chars if chars > CONTENT_CHARS => Err(Refused::TooLong),
-        _ => Ok(content),
+    let line = one_line(content);
+    match content.chars().nth(CONTENT_CHARS) {
+        _ if line.is_empty() => Err(Refused::Blank),
+        Some(_) => Err(Refused::TooLong),
+        None => Ok(line),
     }
 }
 
 fn kind(category: &str) -> Result<String, Refused> {
-    let category = one_line(category);
-    match category.chars().count() {
-        0 => Ok(CATEGORY.to_owned()),
-        chars if chars > CATEGORY_CHARS => Err(Refused::TooLong),
-        _ => Ok(category),
+    let line = one_line(category);
+    match category.chars().nth(CATEGORY_CHARS) {
+        Some(_) => Err(Refused::TooLong),
+        None if line.is_empty() => Ok(CATEGORY.to_owned()),
+        None => Ok(line),
     }
 }
 

@@ -2,7 +2,6 @@
 
 use acceptance::{World, request, send};
 use http::Method;
-use pudu::workers::tick;
 use serde_json::json;
 
 #[tokio::test]
@@ -22,8 +21,7 @@ async fn agents_are_a_feature_with_what_they_can_do() {
     let world = World::without_servers().await;
     let agents = async || world.get("/api/features").await["agents"].clone();
     assert_eq!(agents().await["enabled"], false, "nobody was ever seen");
-    let tick = tick("agent", world.house.clock().as_ref(), world.house.random().as_ref());
-    world.house.agent("agent").handle(tick).await;
+    world.tick_agent().await;
     let usual = json!({
         "enabled": true, "models": ["scripted"], "scripted": true, "streaming": true, "plan_mode": true,
         "subagents": {"enabled": true, "custom_types": [], "max_total_per_run": 6},

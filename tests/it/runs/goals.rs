@@ -42,9 +42,12 @@ async fn what_is_no_goal_is_refused_and_says_why() {
     talk.call(Method::GET, GOAL, None).await.refused(404);
     talk.call(Method::DELETE, GOAL, None).await.refused(404);
     talk.post("/api/threads", json!({ "thread_id": "t" })).await.expect(200);
-    for body in
-        [json!({ "objective": "" }), json!({ "objective": " \n" }), json!({ "objective": "x".repeat(4001) })]
-    {
+    for body in [
+        json!({ "objective": "" }),
+        json!({ "objective": " \n" }),
+        json!({ "objective": "x".repeat(4001) }),
+        json!({ "objective": format!("{}\n", "x".repeat(4000)) }),
+    ] {
         let detail = put(&talk, body).await.refused(422);
         assert!(detail.contains("4000"), "{detail}");
     }

@@ -44,7 +44,7 @@ pub(crate) struct MemoryImport {
     /// Of what it was exported from; it changes nothing.
     #[serde(default)]
     #[expect(dead_code, reason = "an export has it, and it is of another document")]
-    revision: Option<u64>,
+    revision: Option<f64>,
     /// Of what it was exported from; it changes nothing.
     #[serde(default)]
     #[expect(dead_code, reason = "an export has it, and it is of another document")]

@@ -3,22 +3,22 @@
 use serde::de::{Deserialize, Deserializer, Error};
 use serde_json::Number;
 
-/// A whole number of 32 bits, however it is written.
-pub(crate) fn whole<'de, D: Deserializer<'de>>(reader: D) -> Result<u32, D::Error> {
+/// A whole number of 32 bits, however it is written; in a type that has room for it.
+pub(crate) fn whole<'de, D: Deserializer<'de>, N: TryFrom<u32>>(reader: D) -> Result<N, D::Error> {
     read(&Number::deserialize(reader)?).ok_or_else(|| D::Error::custom("no whole number of 32 bits"))
 }
 
 /// The same where there may be none; with `#[serde(default)]`.
-pub(crate) fn optional<'de, D: Deserializer<'de>>(reader: D) -> Result<Option<u32>, D::Error> {
+pub(crate) fn optional<'de, D: Deserializer<'de>, N: TryFrom<u32>>(reader: D) -> Result<Option<N>, D::Error> {
     let given = Option::<Number>::deserialize(reader)?;
     given
         .map(|number| read(&number).ok_or_else(|| D::Error::custom("no whole number of 32 bits")))
         .transpose()
 }
 
-fn read(number: &Number) -> Option<u32> {
+fn read<N: TryFrom<u32>>(number: &Number) -> Option<N> {
     if let Some(whole) = number.as_u64() {
-        return u32::try_from(whole).ok();
+        return N::try_from(u32::try_from(whole).ok()?).ok();
     }
     let number = number.as_f64().filter(|number| number.fract() == 0.0)?;
     if !(0.0..=f64::from(u32::MAX)).contains(&number) {
@@ -29,7 +29,8 @@ fn read(number: &Number) -> Option<u32> {
         clippy::cast_sign_loss,
         reason = "a whole number within the bounds"
     )]
-    Some(number as u32)
+    let whole = number as u32;
+    N::try_from(whole).ok()
 }
 
 #[cfg(test)]
@@ -43,7 +44,11 @@ mod tests {
         for (written, number) in
             [("3", 3), ("3.0", 3), ("3e0", 3), ("0", 0), ("-0.0", 0), ("4294967295.0", u32::MAX)]
         {
-            assert_eq!(whole(&mut serde_json::Deserializer::from_str(written)).unwrap(), number, "{written}");
+            assert_eq!(
+                whole::<_, u32>(&mut serde_json::Deserializer::from_str(written)).unwrap(),
+                number,
+                "{written}"
+            );
             assert_eq!(optional(&mut serde_json::Deserializer::from_str(written)).unwrap(), Some(number));
         }
         for other in [
@@ -55,9 +60,9 @@ mod tests {
             json!("3"),
             json!(true),
         ] {
-            assert!(whole(&other).is_err(), "{other}");
-            assert!(optional(&other).is_err(), "{other}");
+            assert!(whole::<_, u32>(&other).is_err(), "{other}");
+            assert!(optional::<_, usize>(&other).is_err(), "{other}");
         }
-        assert_eq!(optional(&json!(null)).unwrap(), None);
+        assert_eq!(optional::<_, u64>(&json!(null)).unwrap(), None);
     }
 }

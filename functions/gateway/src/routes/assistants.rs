@@ -11,7 +11,7 @@ use utoipa::{IntoParams, ToSchema};
 
 use crate::error::{Failure, Missing, Unfit};
 use crate::guard::Who;
-use crate::input::{Agents, Body, Shape, param, params};
+use crate::input::{Agents, Body, Shape, number, param, params};
 use crate::state::Gateway;
 
 /// When the assistant that is built in was made, as far as anybody asks.
@@ -62,6 +62,8 @@ pub(super) struct AssistantSearch {
     /// Those of that graph.
     graph_id: Option<String>,
     /// How many are left out first.
+    #[serde(deserialize_with = "number::optional")]
+    #[schema(maximum = 4_294_967_295_u32)]
     offset: Option<usize>,
 }
 

@@ -24,6 +24,7 @@ pub(super) struct Page {
     #[param(minimum = 1, maximum = 100, default = 50)]
     limit: usize,
     /// Only those with a number below this one: `next_before` of the page before.
+    #[param(maximum = 9_007_199_254_740_991_u64)]
     before: Option<u64>,
 }
 
@@ -71,6 +72,7 @@ pub(super) async fn get(
 #[into_params(parameter_in = Query)]
 pub(super) struct Against {
     /// Another revision; the one before when absent. 0 is the empty config before the first.
+    #[param(maximum = 9_007_199_254_740_991_u64)]
     against: Option<u64>,
 }
 

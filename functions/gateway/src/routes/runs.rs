@@ -38,6 +38,7 @@ pub(super) struct Which {
     limit: usize,
     /// How many are left out first.
     #[serde(default)]
+    #[param(maximum = 9_007_199_254_740_991_u64)]
     offset: usize,
     /// Only runs that stand so.
     status: Option<String>,

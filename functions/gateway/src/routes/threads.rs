@@ -20,7 +20,7 @@ use utoipa::ToSchema;
 use crate::answer::ThreadRow;
 use crate::error::{Conflict, Failure, Missing, Unfit};
 use crate::guard::Who;
-use crate::input::{Agents, AnyThread, Body, Shape, Thread, limit};
+use crate::input::{Agents, AnyThread, Body, Shape, Thread, limit, number};
 use crate::state::Gateway;
 
 /// Most threads of one answer.
@@ -59,9 +59,12 @@ pub(super) struct ThreadSearch {
     #[schema(value_type = Option<Object>)]
     metadata: Option<Map<String, Value>>,
     /// 1 to 1000, 100 when absent.
+    #[serde(deserialize_with = "number::optional")]
     #[schema(minimum = 1, maximum = 1000)]
     limit: Option<usize>,
     /// How many are left out first.
+    #[serde(deserialize_with = "number::optional")]
+    #[schema(maximum = 4_294_967_295_u32)]
     offset: Option<usize>,
     /// `idle`, `busy`, `interrupted` or `error`.
     status: Option<String>,

@@ -37,6 +37,8 @@ fn a_fact_is_one_line_of_a_bounded_length() {
     assert_eq!(made(&"ü".repeat(CONTENT_CHARS), "", 1.0), Ok(()));
     assert_eq!(made(&"x".repeat(CONTENT_CHARS + 1), "", 1.0), Err(Refused::TooLong));
     assert_eq!(made("x", &"x".repeat(CATEGORY_CHARS + 1), 1.0), Err(Refused::TooLong));
+    assert_eq!(made(&format!("{}\n", "x".repeat(CONTENT_CHARS)), "", 1.0), Err(Refused::TooLong));
+    assert_eq!(made("x", &" ".repeat(CATEGORY_CHARS + 1), 1.0), Err(Refused::TooLong));
     for wrong in [-0.1, 1.1, f64::NAN, f64::INFINITY] {
         assert_eq!(made("x", "", wrong), Err(Refused::Confidence), "{wrong}");
     }

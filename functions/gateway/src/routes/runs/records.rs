@@ -29,8 +29,10 @@ pub(in crate::routes) struct Messages {
     #[param(minimum = 1, maximum = 200, default = 50)]
     limit: usize,
     /// The newest before the record of this `seq`.
+    #[param(maximum = 9_007_199_254_740_991_u64)]
     before_seq: Option<u64>,
     /// The oldest after the record of this `seq`.
+    #[param(maximum = 9_007_199_254_740_991_u64)]
     after_seq: Option<u64>,
 }
 
@@ -47,6 +49,7 @@ pub(in crate::routes) struct Events {
     /// Those of one subagent, by the id of the call that began it.
     task_id: Option<String>,
     /// Those after the record of this `seq`.
+    #[param(maximum = 9_007_199_254_740_991_u64)]
     after_seq: Option<u64>,
 }
 

@@ -17,7 +17,7 @@ use utoipa::ToSchema;
 use crate::answer::CompactionResult;
 use crate::error::{Conflict, Failure, Missing, Unfit};
 use crate::guard::Who;
-use crate::input::{Agents, Body, Shape, Thread};
+use crate::input::{Agents, Body, Shape, Thread, number};
 use crate::routes::runs::{located, wait};
 use crate::state::Gateway;
 
@@ -43,6 +43,7 @@ pub(in crate::routes) struct KeepRequest {
     #[serde(rename = "type")]
     kind: Counted,
     /// How many.
+    #[serde(deserialize_with = "number::whole")]
     #[schema(minimum = 0, maximum = 100_000_000)]
     value: u64,
 }

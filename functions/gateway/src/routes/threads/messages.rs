@@ -29,6 +29,7 @@ pub(in crate::routes) struct Which {
     #[param(minimum = 1, maximum = 200, default = 50)]
     limit: usize,
     /// Those before the record of this `seq`.
+    #[param(maximum = 9_007_199_254_740_991_u64)]
     before_seq: Option<u64>,
 }
 

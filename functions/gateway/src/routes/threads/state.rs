@@ -13,7 +13,7 @@ use utoipa::{IntoParams, ToSchema};
 use crate::answer::ThreadState;
 use crate::error::{Conflict, Failure, Missing, Unfit};
 use crate::guard::Who;
-use crate::input::{Agents, Body, Shape, Thread, base, limit, param, params};
+use crate::input::{Agents, Body, Shape, Thread, base, limit, number, param, params};
 use crate::state::Gateway;
 
 /// Most entries of a history.
@@ -78,6 +78,7 @@ impl Shape for StateUpdate {
 #[serde(default)]
 pub(in crate::routes) struct HistoryRequest {
     /// 1 to 100, 10 when absent.
+    #[serde(deserialize_with = "number::optional")]
     #[schema(minimum = 1, maximum = 100)]
     limit: Option<usize>,
     /// Those before this checkpoint: its id, or `{"configurable": {"checkpoint_id": …}}`.
