@@ -62,10 +62,15 @@ async fn invoke(
     body: Bytes,
 ) -> StatusCode {
     let mut taken = taken.lock().unwrap();
-    let kind = headers.get("x-amz-invocation-type").and_then(|kind| kind.to_str().ok());
-    if taken.down || kind != Some("Event") || !headers.contains_key("authorization") {
+    if taken.down || !is_event(&headers) {
         return StatusCode::INTERNAL_SERVER_ERROR;
     }
     taken.events.push((name, serde_json::from_slice(&body).unwrap()));
     StatusCode::ACCEPTED
+}
+
+/// Whether that is a signed request for an asynchronous invocation.
+pub(crate) fn is_event(headers: &HeaderMap) -> bool {
+    let kind = headers.get("x-amz-invocation-type").and_then(|kind| kind.to_str().ok());
+    kind == Some("Event") && headers.contains_key("authorization")
 }

@@ -11,7 +11,7 @@ use std::time::Duration;
 use axum::Router;
 use axum::body::Bytes;
 use axum::extract::{Path, State};
-use axum::http::StatusCode;
+use axum::http::{HeaderMap, StatusCode};
 use axum::routing::post;
 use serde_json::Value;
 use tokio::net::TcpListener;
@@ -19,6 +19,8 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use crate::function::{Function, Start};
+use crate::invocations::is_event;
+use crate::process::status_of;
 
 /// The time limit of an invocation.
 const TIMEOUT: Duration = Duration::from_secs(180);
@@ -100,9 +102,12 @@ impl Platform {
         assert!(take(&self.shared, name, event), "there is no function {name}");
     }
 
-    /// Waits until every invocation has ended, with those that they made.
+    /// Waits until every invocation has ended, with those that they made. What broke in between breaks here.
     pub async fn settled(&self) {
         self.shared.open.subscribe().wait_for(|open| *open == 0).await.unwrap();
+        while let Some(joined) = self.shared.functions.lock().unwrap().running.try_join_next() {
+            joined.unwrap();
+        }
     }
 
     /// Kills whatever works for a function right now; how many processes that were.
@@ -114,11 +119,6 @@ impl Platform {
             let _ = rustix::process::kill_process(process, rustix::process::Signal::KILL);
         }
         busy.len()
-    }
-
-    /// How many environments of a function work right now.
-    pub fn busy(&self, name: &str) -> usize {
-        self.of(name, |hosted| hosted.busy.len())
     }
 
     /// How many environments of a function there ever were.
@@ -138,12 +138,8 @@ impl Platform {
 
     /// The most that each environment's resident memory ever was, in KiB, of those that there still are.
     pub fn resident(&self, name: &str) -> Vec<u64> {
-        let of = |process: &u32| {
-            let status = std::fs::read_to_string(format!("/proc/{process}/status")).ok()?;
-            let most = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
-            most.trim().trim_end_matches("kB").trim().parse().ok()
-        };
-        self.of(name, |hosted| hosted.processes.iter().filter_map(of).collect())
+        let most = |process: &u32| status_of(*process, "VmHWM:");
+        self.of(name, |hosted| hosted.processes.iter().filter_map(most).collect())
     }
 
     fn of<T>(&self, name: &str, see: impl FnOnce(&Hosted) -> T) -> T {
@@ -151,8 +147,16 @@ impl Platform {
     }
 }
 
-/// As the service answers to `InvocationType: Event`.
-async fn invoke(State(shared): State<Arc<Shared>>, Path(name): Path<String>, body: Bytes) -> StatusCode {
+/// As the service answers to `InvocationType: Event`; nobody invokes otherwise, or unsigned.
+async fn invoke(
+    State(shared): State<Arc<Shared>>,
+    Path(name): Path<String>,
+    headers: HeaderMap,
+    body: Bytes,
+) -> StatusCode {
+    if !is_event(&headers) {
+        return StatusCode::INTERNAL_SERVER_ERROR;
+    }
     let event = serde_json::from_slice(&body).unwrap();
     if take(&shared, &name, event) { StatusCode::ACCEPTED } else { StatusCode::NOT_FOUND }
 }
@@ -162,13 +166,25 @@ fn take(shared: &Arc<Shared>, name: &str, event: Value) -> bool {
     let mut functions = shared.functions.lock().unwrap();
     let Some((name, _)) = functions.by_name.get_key_value(name) else { return false };
     let name = *name;
-    shared.open.send_modify(|open| *open += 1);
-    let shared = Arc::clone(shared);
-    functions.running.spawn(async move {
-        work(&shared, name, event).await;
-        shared.open.send_modify(|open| *open -= 1);
-    });
+    let open = Open::new(shared);
+    functions.running.spawn(async move { work(&open.0, name, event).await });
     true
+}
+
+/// An invocation that was taken and has not ended, also where taking it breaks.
+struct Open(Arc<Shared>);
+
+impl Open {
+    fn new(shared: &Arc<Shared>) -> Self {
+        shared.open.send_modify(|open| *open += 1);
+        Self(Arc::clone(shared))
+    }
+}
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        self.0.open.send_modify(|open| *open -= 1);
+    }
 }
 
 async fn work(shared: &Shared, name: &'static str, event: Value) {

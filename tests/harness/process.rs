@@ -1,7 +1,6 @@
 //! A real `pudu`, as a process of its own: what is measured of it, and done to it, is not this process's.
 
 use std::net::SocketAddr;
-use std::path::Path;
 use std::process::Stdio;
 
 use pudu::folder::DataFolder;
@@ -92,9 +91,13 @@ impl Pudu {
     }
 
     fn status(&self, field: &str) -> u64 {
-        let pid = self.child.id().expect("it runs").to_string();
-        let status = std::fs::read_to_string(Path::new("/proc").join(pid).join("status")).unwrap();
-        let line = status.lines().find_map(|line| line.strip_prefix(field)).unwrap();
-        line.trim().trim_end_matches("kB").trim().parse().unwrap()
+        status_of(self.child.id().expect("it runs"), field).unwrap()
     }
+}
+
+/// What the system says of a process under that name, in KiB; none of one that is gone.
+pub(crate) fn status_of(process: u32, field: &str) -> Option<u64> {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix(field))?;
+    line.trim().trim_end_matches("kB").trim().parse().ok()
 }

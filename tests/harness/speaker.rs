@@ -84,9 +84,13 @@ impl Speaker {
 }
 
 async fn complete(State(mind): State<Arc<Mind>>, axum::Json(body): axum::Json<Value>) -> impl IntoResponse {
-    mind.asked.send_modify(|asked| asked.push(body.clone()));
-    let number = mind.asked.borrow().len();
+    // Decided before anybody hears that it was asked, who may change what it says next.
     let Speech { after, text, calls } = (mind.says)(&body);
+    let mut number = 0;
+    mind.asked.send_modify(|asked| {
+        asked.push(body.clone());
+        number = asked.len();
+    });
     SystemClock.sleep(after).await;
     let finish = if calls.is_empty() { "stop" } else { "tool_calls" };
     let calls: Vec<Value> = calls

@@ -35,8 +35,10 @@ use talk::{Talker, wanted};
 const RUNS: usize = 20;
 /// Rounds of a model's answer and a tool's in each.
 const ROUNDS: usize = 12;
-/// What the streamed run says, in words.
-const WORDS: usize = 4_000;
+/// Rounds of the run that is streamed: as many as a tool may be called in one.
+const STREAMED: usize = 45;
+/// How often it is streamed, one stream after the other.
+const STREAMS: usize = 20;
 
 /// Everything of a process over a table in memory.
 struct Bench {
@@ -117,7 +119,8 @@ async fn steps(out: &mut impl FnMut(Row)) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// One stream that tells a run that has ended, from its beginning, through the gateway's router.
+/// A stream that tells a run that has ended, from its beginning, through the gateway's router: in every mode but those that show whole
+/// states, and in the one that shows nothing else.
 async fn stream(out: &mut impl FnMut(Row)) -> anyhow::Result<()> {
     let folder = tempfile::tempdir()?;
     let engine = Engine::in_memory()?;
@@ -128,27 +131,36 @@ async fn stream(out: &mut impl FnMut(Row)) -> anyhow::Result<()> {
     let house = House::new(plan)?;
     house.create_table().await?;
     let thread = ThreadKey { user: house.user.clone(), thread: fixture::thread("stream").thread };
-    let key = house.wiring.runs().admit(wanted(&thread, "talk")?).await?.run.key;
-    let models: Arc<dyn Models> = Arc::new(Talker::of_words(WORDS));
+    let key = house.wiring.runs().admit(wanted(&thread, "plan")?).await?.run.key;
+    let models: Arc<dyn Models> = Arc::new(Talker::with_tools(STREAMED));
     let deadline = Deadline::at(SystemClock.now() + Duration::from_mins(15));
     let work = runner(&house.wiring, models, "bench");
     work.run(Lane::Run, &ItemKey::Run(key.clone()), deadline).await;
-    let uri = format!("/api/threads/{}/runs/{}/join", thread.thread, key.id);
-    let request = Request::get(uri)
-        .header("host", "127.0.0.1")
-        .header("accept", "text/event-stream")
-        .body(axum::body::Body::empty())?;
-    let began = Instant::now();
-    let answer = house.gateway().oneshot(request).await?;
-    anyhow::ensure!(answer.status().is_success(), "the stream was refused: {}", answer.status());
-    let body = answer.into_body().collect().await?.to_bytes();
-    let took = began.elapsed().as_secs_f64();
-    let events = std::str::from_utf8(&body)?.matches("event:").count();
-    out(Row::of("agent")
-        .with("what", "one stream of a run that has ended")
-        .with("events", events)
-        .with("bytes", body.len())
-        .number("events_per_second", events as f64 / took));
+    let gateway = house.gateway();
+    for modes in [vec!["messages-tuple", "custom", "updates"], vec!["values"]] {
+        let named: Vec<String> = modes.iter().map(|mode| format!("stream_mode={mode}")).collect();
+        let uri = format!("/api/threads/{}/runs/{}/join?{}", thread.thread, key.id, named.join("&"));
+        let (mut events, mut bytes) = (0, 0);
+        let began = Instant::now();
+        for _ in 0..STREAMS {
+            let request = Request::get(&uri)
+                .header("host", "127.0.0.1")
+                .header("accept", "text/event-stream")
+                .body(axum::body::Body::empty())?;
+            let answer = gateway.clone().oneshot(request).await?;
+            anyhow::ensure!(answer.status().is_success(), "the stream was refused: {}", answer.status());
+            let body = answer.into_body().collect().await?.to_bytes();
+            events += std::str::from_utf8(&body)?.matches("event: ").count();
+            bytes += body.len();
+        }
+        let took = began.elapsed().as_secs_f64();
+        out(Row::of("agent")
+            .with("what", "one stream of a run that has ended")
+            .with("modes", modes.join("+"))
+            .with("events", events / STREAMS)
+            .with("bytes", bytes / STREAMS)
+            .number("events_per_second", events as f64 / took));
+    }
     Ok(())
 }
 

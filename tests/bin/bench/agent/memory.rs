@@ -140,6 +140,7 @@ pub(super) async fn run(out: &mut impl FnMut(Row)) -> anyhow::Result<()> {
             let failed = stack.platform.failed(AGENT);
             anyhow::ensure!(failed.is_empty(), "the function failed: {failed:?}");
             let resident = stack.platform.resident(AGENT);
+            anyhow::ensure!(!resident.is_empty(), "the system does not tell what processes take");
             let mb = |kib: u64| kib as f64 / 1024.0;
             out(Row::of("agent")
                 .with(

@@ -17,8 +17,6 @@ use tokio::sync::mpsc;
 enum Kind {
     /// Writes its plan anew that often, and is done.
     Tools(usize),
-    /// Says that many words.
-    Words(usize),
     /// Delegates once.
     Delegates,
 }
@@ -57,10 +55,6 @@ impl Talker {
         Self::of(Kind::Tools(rounds))
     }
 
-    pub(super) fn of_words(words: usize) -> Self {
-        Self::of(Kind::Words(words))
-    }
-
     pub(super) fn delegating() -> Self {
         Self::of(Kind::Delegates)
     }
@@ -86,7 +80,7 @@ fn calls(id: &str, name: &str, args: &Value) -> Message {
 
 #[async_trait]
 impl Models for Talker {
-    async fn call(&self, call: &ModelCall, pieces: mpsc::Sender<Piece>) -> Result<Message, ModelError> {
+    async fn call(&self, call: &ModelCall, _: mpsc::Sender<Piece>) -> Result<Message, ModelError> {
         let began = Instant::now();
         let results = call.messages.iter().filter(|message| message.speaker == Speaker::Tool).count();
         let text = |text: &str| Message::new(Speaker::Ai, "", text);
@@ -102,14 +96,6 @@ impl Models for Talker {
                 let args =
                     json!({"description": "look", "prompt": "look", "subagent_type": "general-purpose"});
                 calls(&call.id, "task", &args)
-            }
-            Kind::Words(words) => {
-                let said: Vec<String> = (0..words).map(|number| format!("word{number} ")).collect();
-                for word in &said {
-                    // A receiver that is gone wants no more.
-                    let _ = pieces.send(Piece::Text(word.clone())).await;
-                }
-                text(&said.concat())
             }
             Kind::Tools(_) | Kind::Delegates => text("done"),
         };
