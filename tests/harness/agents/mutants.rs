@@ -14,7 +14,7 @@ use pudu_app::wiring::Wiring;
 use pudu_app::worker::{Ran, Work};
 use pudu_domain::chat::Speaker;
 use pudu_domain::conversation::Kept;
-use pudu_domain::run::{Body, Change, Checkpoint, Notice, Phase};
+use pudu_domain::run::{Birth, Body, Change, Checkpoint, Notice, Origin, Outcome, Phase, Written};
 use pudu_domain::state::Write;
 use pudu_domain::{
     Conversation, Due, Expect, Lane, Lease, Run, RunId, RunKey, RunSpec, ThreadId, ThreadKey, Timestamp,
@@ -39,8 +39,14 @@ pub enum Fault {
     EndsStayDue,
     /// What a model says is told twice.
     SpeaksTwice,
+    /// A state is shown twice.
+    ShowsTwice,
     /// A stream ends twice.
     EndsTwice,
+    /// A call that delegates begins two children.
+    BeginsTwice,
+    /// A conversation stands nowhere behind a run that ended well.
+    ForgetsHeads,
     /// Each answer of a tool stands twice.
     AnswersTwice,
     /// A run that tells an event has told it as soon as it has begun.
@@ -69,8 +75,15 @@ impl Fault {
             Self::EndsStayDue if row.end().is_some() => {
                 row.durable.due = Some(Due { lane: Lane::Run, at: row.updated_at });
             }
-            Self::SpeaksTwice => again(&mut change, "messages"),
-            Self::EndsTwice => again(&mut change, "end"),
+            Self::SpeaksTwice => again(&mut change, |notice| is_frame(notice, "messages")),
+            Self::ShowsTwice => again(&mut change, |notice| matches!(notice, Notice::Values { .. })),
+            Self::EndsTwice => again(&mut change, |notice| is_frame(notice, "end")),
+            Self::BeginsTwice => twins(&mut change),
+            Self::ForgetsHeads if row.end().is_some_and(|end| end.outcome == Outcome::Success) => {
+                if let Some(kept) = &mut change.conversation {
+                    kept.conversation.head = None;
+                }
+            }
             Self::AnswersTwice => {
                 if let Some(Checkpoint { body: Body::Delta(writes), .. }) = &mut change.checkpoint {
                     let answers = writes.iter().filter_map(|write| match write {
@@ -92,8 +105,7 @@ impl Fault {
 
     /// Whether that is confirmed and not written.
     fn swallows(self, change: &Change) -> bool {
-        let (ends, admission) =
-            (change.run.run.end().is_some(), matches!(change.run.expect, Expect::Absent { .. }));
+        let (ends, admission) = (change.run.run.end().is_some(), is_new(&change.run));
         match self {
             Self::CancelsNothing => ends && matches!(change.run.expect, Expect::Unchanged { .. }),
             Self::AdmitsNothing => admission,
@@ -102,8 +114,29 @@ impl Fault {
     }
 }
 
-/// Tells the frames of that name twice, and the rest behind them.
-fn again(change: &mut Change, name: &str) {
+fn is_frame(notice: &Notice, name: &str) -> bool {
+    matches!(notice, Notice::Frame { event, .. } if event == name)
+}
+
+/// Begins each child once more, under another id.
+fn twins(change: &mut Change) {
+    let begins = |written: &Written| matches!(written.run.origin, Origin::Child { .. }) && is_new(written);
+    let children: Vec<Written> = change.others.iter().filter(|written| begins(written)).cloned().collect();
+    for mut twin in children {
+        let id = RunId::of_child(&twin.run.key.id, "twin");
+        let birth = change.born.iter().find(|birth| birth.run == twin.run.key.id).cloned();
+        change.born.extend(birth.map(|birth| Birth { run: id.clone(), ..birth }));
+        twin.run.key.id = id;
+        change.others.push(twin);
+    }
+}
+
+fn is_new(written: &Written) -> bool {
+    matches!(written.expect, Expect::Absent { .. })
+}
+
+/// Tells these things twice, and the rest behind them.
+fn again(change: &mut Change, is_told_twice: impl Fn(&Notice) -> bool) {
     let mine = change.run.run.key.clone();
     let mut told = Vec::with_capacity(change.told.len());
     let mut ahead = 0;
@@ -113,7 +146,7 @@ fn again(change: &mut Change, name: &str) {
             continue;
         }
         one.seq += ahead;
-        let twice = matches!(&one.notice, Notice::Frame { event, .. } if event == name);
+        let twice = is_told_twice(&one.notice);
         told.push(one.clone());
         if twice {
             ahead += 1;

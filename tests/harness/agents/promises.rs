@@ -2,6 +2,7 @@
 //! witness saw while it was rough.
 
 mod events;
+mod heads;
 mod streams;
 
 use std::collections::BTreeSet;
@@ -9,6 +10,7 @@ use std::collections::BTreeSet;
 use pudu_app::chain::Chain;
 use pudu_app::ports::{RunStore, ThreadStore};
 use pudu_domain::chat::Speaker;
+use pudu_domain::run::Outcome;
 use pudu_domain::state::State;
 use pudu_domain::{Conversation, Durable, Run, Thread};
 use pudu_testkit::sim::{Backend, Violation, only_owners_write};
@@ -147,6 +149,8 @@ impl<B: Backend> World<B> {
             said_once(run, &state, &mut found);
             streams::are_whole(self, run, &state, &mut found).await?;
         }
+        heads::are_kept(store, seen, &mut found).await?;
+        heads::begin_once(seen, &mut found);
         events::are_told(store, seen, &mut found).await?;
         for key in asked.admitted.values().filter(|key| !asked.unwanted.contains(&key.thread)) {
             if !seen.runs.iter().any(|run| run.key == *key) {
@@ -207,7 +211,7 @@ async fn rests(run: &Run, store: &dyn RunStore, found: &mut Findings) -> Result<
     Ok(())
 }
 
-/// No message stands twice, and no call has two answers.
+/// No message stands twice, no call has two answers, and behind a run that ended well each call has one.
 fn said_once(run: &Run, state: &State, found: &mut Findings) {
     let (mut ids, mut answered) = (BTreeSet::new(), BTreeSet::new());
     for message in &state.messages {
@@ -217,5 +221,10 @@ fn said_once(run: &Run, state: &State, found: &mut Findings) {
         if message.speaker == Speaker::Tool && !answered.insert(&message.tool_call_id) {
             found.add(SAID_ONCE, format!("{}: an answer to {:?}", run.key.id, message.tool_call_id));
         }
+    }
+    let (well, open) = (run.end().is_some_and(|end| end.outcome == Outcome::Success), state.open_calls());
+    if well && !open.is_empty() {
+        let open: Vec<&String> = open.iter().map(|call| &call.id).collect();
+        found.add(WHOLE, format!("{} ended well, and nothing answers {open:?}", run.key.id));
     }
 }

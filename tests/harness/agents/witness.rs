@@ -8,6 +8,7 @@ use pudu_agent::middleware::{Aside, Middleware};
 use pudu_agent::turn::Turn;
 use pudu_app::ports::{Applied, RunStore};
 use pudu_app::runs::Checkpoints;
+use pudu_domain::chat::{Message, ToolCall};
 use pudu_domain::run::{Change, Origin, Phase};
 use pudu_domain::{Expect, Run, RunKey, ThreadKey};
 use pudu_testkit::FakeBlobs;
@@ -161,5 +162,17 @@ impl Middleware for Witness {
 
     async fn before_model(&self, turn: &mut Turn<'_>, _: &dyn Aside) {
         self.model_is_asked(turn.run).await;
+    }
+
+    // Any tool, and by what whoever calls it has read himself; what stands in the table is looked at where a tool can wait for it.
+    fn before_tool(&self, turn: &Turn<'_>, call: &ToolCall) -> Option<Message> {
+        let answers = |message: &Message| message.tool_call_id.as_deref() == Some(&*call.id);
+        if turn.state().messages.iter().any(answers) {
+            self.add(
+                NOT_AGAIN,
+                format!("{} makes the call {}, whose answer he knows", turn.run.key.id, call.id),
+            );
+        }
+        None
     }
 }

@@ -26,7 +26,7 @@ enum Broken {
 }
 
 /// Every broken rule, and the promise that it must be seen to break.
-const CAUGHT: [(Broken, &str); 22] = [
+const CAUGHT: [(Broken, &str); 25] = [
     (Broken::Run(Fault::ParksForEver), "every run ends"),
     (Broken::Run(Fault::Store(RunMutant::ForgetsOthers)), "no thread waits for a run that does not come"),
     (Broken::Run(Fault::Store(RunMutant::KeepsSecrets)), "the secrets of a run go with its end"),
@@ -43,13 +43,16 @@ const CAUGHT: [(Broken, &str); 22] = [
         Broken::Run(Fault::Store(RunMutant::IgnoresOthers)),
         "what a run tells is numbered without gap and double",
     ),
+    (Broken::Run(Fault::ShowsTwice), "what a run tells is numbered without gap and double"),
     (Broken::Run(Fault::AnswersTwice), "nothing stands twice in a conversation"),
+    (Broken::Run(Fault::BeginsTwice), "nothing stands twice in a conversation"),
     (Broken::Run(Fault::Store(RunMutant::IgnoresRevisions)), "a thread has one active run"),
     (Broken::Table(Flaw::ClaimsLeased), "nothing is done again whose result stands"),
     (Broken::Run(Fault::SpeaksTwice), "what was streamed is what stands"),
     (Broken::Run(Fault::EndsTwice), "a stream ends once, as its run ended"),
     (Broken::Run(Fault::Store(RunMutant::ForgetsFrames)), "a stream ends once, as its run ended"),
     (Broken::Run(Fault::Store(RunMutant::ForgetsCheckpoints)), "every state is there whole"),
+    (Broken::Run(Fault::ForgetsHeads), "every state is there whole"),
     (Broken::Run(Fault::Store(RunMutant::IgnoresClaims)), "no write by a holder whose lease ended"),
     (Broken::Run(Fault::BelievesTooEarly), "an event is told exactly when its run has ended well"),
     (Broken::Note(Mutant::NoteSkipsDue), "every event is delivered or ended"),

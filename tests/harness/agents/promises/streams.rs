@@ -25,6 +25,7 @@ pub(super) async fn are_whole<B: Backend>(
     let store = world.witness.runs();
     let frames = store.frames(&run.key, 0, ALL).await.map_err(|error| failed(&error))?.told;
     numbers(store, run, &frames, found).await?;
+    values(run, &frames, found);
     ends(run, &frames, found);
     // What a child says is told by its parent, as a step of its own kind.
     if run.checkpoints > 0 && run.origin == Origin::Lead {
@@ -68,6 +69,18 @@ async fn numbers(
         found.add(NUMBERED, format!("{} told {count:?} things, missing are {missing:?}", run.key.id));
     }
     Ok(())
+}
+
+/// Each state that is told is a later one than the one before it.
+fn values(run: &Run, frames: &[Told], found: &mut Findings) {
+    let numbers = frames.iter().filter_map(|told| match told.notice {
+        Notice::Values { number, .. } => Some(number),
+        _ => None,
+    });
+    let numbers: Vec<u32> = numbers.collect();
+    if !numbers.is_sorted_by(|one, next| one < next) {
+        found.add(NUMBERED, format!("{} told the states {numbers:?}", run.key.id));
+    }
 }
 
 /// The last frame is the end, and no other one is.
