@@ -81,9 +81,11 @@ impl Session {
         Ok(())
     }
 
-    /// The run's model. Inside, why there is none that can be asked.
-    pub(super) async fn chosen(&self) -> Result<Result<Chosen, ModelError>, Stop> {
+    /// The run's model. Inside, why there is none that can be asked. The config may have come late: whoever asks that model behind the
+    /// end of his lease may ask what another has asked.
+    pub(super) async fn chosen(&mut self) -> Result<Result<Chosen, ModelError>, Stop> {
         let roster = self.parts.tools.configs.roster().await.map_err(|error| unread(&error))?;
+        self.prolong().await?;
         Ok(roster.choose(self.options.model.as_deref(), self.options.thinking))
     }
 }

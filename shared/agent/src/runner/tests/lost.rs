@@ -88,6 +88,35 @@ async fn whoever_comes_late_does_nothing_that_another_has_done() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn whoever_waits_for_the_config_until_his_lease_is_over_asks_no_model() {
+    let stage = Stage::new(|model: &ModelCall| {
+        if model.messages.last().unwrap().speaker == Speaker::Tool {
+            return Speech::text("done");
+        }
+        Speech::calls("let me see", [call("a", COUNT, json!({}))])
+    })
+    .await;
+    let key = stage.admit("r1", "hello", &json!({})).await;
+    let mut has_asked = false;
+    let gate = stage.gate(move |call: Call<'_>| {
+        match call.op {
+            // Behind it the config has to be read again.
+            "models.call" if !std::mem::replace(&mut has_asked, true) => Fate::Delay(Duration::from_secs(5)),
+            "config.pointer" if has_asked => Fate::Late(Duration::from_secs(200)),
+            _ => Fate::Pass,
+        }
+    });
+    let (late, other) = (stage.runner(&gate), stage.runner(&Gate::open()));
+    let goes_on = async {
+        stage.clock.sleep(Duration::from_secs(135)).await;
+        stage.work(&other, &key, LONG).await
+    };
+    let (first, second) = tokio::join!(stage.work(&late, &key, LONG), goes_on);
+    assert_eq!((first, second), (Ran::Worked, Ran::Settled { next: None, event: None }));
+    assert_eq!((stage.models.heard().len(), stage.counted.calls().len()), (2, 1));
+}
+
+#[tokio::test(start_paused = true)]
 async fn what_stands_for_an_answer_has_an_id_under_which_nothing_was_told() {
     let stage = Stage::new(|_| Speech::slowly("one two three", Duration::from_millis(500))).await;
     let key = stage.admit("r1", "hello", &json!({})).await;
