@@ -54,7 +54,7 @@ const CAUGHT: [(Broken, &str); 25] = [
     (Broken::Run(Fault::Store(RunMutant::ForgetsCheckpoints)), "every state is there whole"),
     (Broken::Run(Fault::ForgetsHeads), "every state is there whole"),
     (Broken::Run(Fault::Store(RunMutant::IgnoresClaims)), "no write by a holder whose lease ended"),
-    (Broken::Run(Fault::BelievesTooEarly), "an event is told exactly when its run has ended well"),
+    (Broken::Run(Fault::BelievesTooEarly), "an event is told only by a run that has ended well, once"),
     (Broken::Note(Mutant::NoteSkipsDue), "every event is delivered or ended"),
     (Broken::Run(Fault::Store(RunMutant::ForgetsKeys)), "a key stands for one run"),
     (Broken::Run(Fault::Overstays), "whoever works ends before his deadline"),

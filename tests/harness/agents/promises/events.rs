@@ -1,4 +1,4 @@
-//! What became of the events of durable tasks: told when, and only when, a run that tells one has ended well.
+//! What became of the events of durable tasks: told once, and only where a run that tells one has ended well.
 
 use pudu_app::ports::RunStore;
 use pudu_domain::note::State;
