@@ -59,6 +59,8 @@ pub struct Counts {
     pub runs: u64,
     /// Of those, runs that another run delegated to.
     pub children: u64,
+    /// Runs that are still there and ended well.
+    pub well: u64,
     /// Times that a run waited with nobody at work on it.
     pub parked: u64,
     /// Times that an invocation without time left a run to another.
@@ -93,6 +95,7 @@ impl std::ops::AddAssign for Counts {
     fn add_assign(&mut self, other: Self) {
         self.runs += other.runs;
         self.children += other.children;
+        self.well += other.well;
         self.parked += other.parked;
         self.handed_over += other.handed_over;
         self.deaths += other.deaths;
@@ -103,11 +106,11 @@ impl std::ops::AddAssign for Counts {
 
 impl std::fmt::Display for Counts {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Self { runs, children, parked, handed_over, deaths, told, calls } = self;
+        let Self { runs, children, well, parked, handed_over, deaths, told, calls } = self;
         write!(
             f,
-            "{runs} runs, {children} of them children, {calls} model calls, parked {parked} times, handed over {handed_over} times, \
-             {told} events told by runs, {deaths} deaths survived"
+            "{runs} runs, {children} of them children, {well} ended well, {calls} model calls, parked {parked} times, \
+             handed over {handed_over} times, {told} events told by runs, {deaths} deaths survived"
         )
     }
 }
@@ -229,12 +232,12 @@ impl<B: Backend> World<B> {
         let Noted { runs, children, parked, handed_over } = self.witness.noted();
         let deaths = self.weather.crashes();
         let calls = u64::try_from(self.models.heard().len()).unwrap_or(u64::MAX);
-        let told = u64::try_from(seen.told_by_runs()).unwrap_or(u64::MAX);
+        let (told, well) = (seen.told_by_runs(), seen.ended_well());
         Ok(Outcome {
             violations: self.violations(&seen).await?,
             hash: self.trace.hash(),
             lines: self.trace.lines(),
-            counts: Counts { runs, children, parked, handed_over, deaths, told, calls },
+            counts: Counts { runs, children, well, parked, handed_over, deaths, told, calls },
         })
     }
 

@@ -26,6 +26,7 @@ pub use flows::{Act, Flow, flows};
 
 use super::callers::wanted;
 use super::mutants::Fault;
+use super::promises::is_well;
 use super::speech::Talk;
 use super::{Counts, World, settings};
 
@@ -122,7 +123,10 @@ impl Stage {
         }
         let mut alive = true;
         for act in &flow.acts {
-            alive = alive && self.act(*act, self.points.script()).await;
+            // What models do changes also where a process died.
+            if alive || matches!(act, Act::Talk(_)) {
+                alive &= self.act(*act, self.points.script()).await;
+            }
         }
         let during = self.points.ops().len();
         let keyed = *self.keyed.lock().unwrap();
@@ -131,7 +135,12 @@ impl Stage {
             self.act(Act::AdmitAgain, Open).await;
         }
         let rests = self.rest().await?;
-        let mut violations = self.world.violations(&self.world.seen().await?).await?;
+        let seen = self.world.seen().await?;
+        let mut violations = self.world.violations(&seen).await?;
+        for run in seen.runs.iter().filter(|run| flow.ends_well() && !is_well(run)) {
+            let evidence = format!("{} stands at {:?}", run.key.id, run.phase);
+            violations.push(Violation { promise: "a death is no reason to fail", evidence });
+        }
         if !rests {
             let evidence = format!("it is not at rest after {ROUNDS} rounds");
             violations.push(Violation { promise: "everything comes to rest", evidence });

@@ -45,6 +45,8 @@ pub enum Fault {
     EndsTwice,
     /// A call that delegates begins two children.
     BeginsTwice,
+    /// Whoever takes a run up from another lets it fail.
+    FailsOthers,
     /// A conversation stands nowhere behind a run that ended well.
     ForgetsHeads,
     /// Each answer of a tool stands twice.
@@ -78,6 +80,11 @@ impl Fault {
             Self::SpeaksTwice => again(&mut change, |notice| is_frame(notice, "messages")),
             Self::ShowsTwice => again(&mut change, |notice| matches!(notice, Notice::Values { .. })),
             Self::EndsTwice => again(&mut change, |notice| is_frame(notice, "end")),
+            Self::FailsOthers if row.durable.generation.number() > 1 => {
+                if let Phase::Ended(end) = &mut row.phase {
+                    end.outcome = Outcome::Error;
+                }
+            }
             Self::BeginsTwice => twins(&mut change),
             Self::ForgetsHeads if row.end().is_some_and(|end| end.outcome == Outcome::Success) => {
                 if let Some(kept) = &mut change.conversation {

@@ -94,9 +94,18 @@ impl Seen {
     }
 
     /// Events that runs told.
-    pub(super) fn told_by_runs(&self) -> usize {
-        events::told(&self.table.notes).count()
+    pub(super) fn told_by_runs(&self) -> u64 {
+        events::told(&self.table.notes).map(|_| 1).sum()
     }
+
+    /// Runs that ended well.
+    pub(super) fn ended_well(&self) -> u64 {
+        self.runs.iter().map(|run| u64::from(is_well(run))).sum()
+    }
+}
+
+pub(super) fn is_well(run: &Run) -> bool {
+    run.end().is_some_and(|end| end.outcome == Outcome::Success)
 }
 
 fn failed(error: &dyn std::error::Error) -> String {
@@ -222,8 +231,8 @@ fn said_once(run: &Run, state: &State, found: &mut Findings) {
             found.add(SAID_ONCE, format!("{}: an answer to {:?}", run.key.id, message.tool_call_id));
         }
     }
-    let (well, open) = (run.end().is_some_and(|end| end.outcome == Outcome::Success), state.open_calls());
-    if well && !open.is_empty() {
+    let open = state.open_calls();
+    if is_well(run) && !open.is_empty() {
         let open: Vec<&String> = open.iter().map(|call| &call.id).collect();
         found.add(WHOLE, format!("{} ended well, and nothing answers {open:?}", run.key.id));
     }

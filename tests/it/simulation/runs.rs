@@ -90,9 +90,11 @@ fn the_promises_about_runs_hold() {
         counts += outcome.counts;
     }
     // A world in which nothing happens keeps every promise.
-    let Counts { runs, children, parked, handed_over, deaths, told, calls } = counts;
+    let Counts { runs, children, well, parked, handed_over, deaths, told, calls } = counts;
     assert!(runs > 200 && children > 50 && calls > 500 && deaths > 300, "{counts}");
     assert!(parked > 40 && handed_over > 8 && told > 30, "{counts}");
+    // Models refuse and callers end runs; a worker's death is no reason to fail.
+    assert!(well * 2 > runs, "{counts}");
 }
 
 #[test]

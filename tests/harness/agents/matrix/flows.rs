@@ -56,6 +56,20 @@ pub struct Flow {
     pub acts: Vec<Act>,
 }
 
+impl Flow {
+    /// Whether each run of it ends well, whoever dies: no model refuses, and nobody ends or replaces a run.
+    pub fn ends_well(&self) -> bool {
+        let ends = |act: &Act| match act {
+            Act::Cancel(_) | Act::Delete | Act::Talk(Plot::Fails) => true,
+            Act::Admit(strategy) | Act::AdmitKeyed(strategy) => {
+                matches!(strategy, Strategy::Interrupt | Strategy::Rollback)
+            }
+            _ => false,
+        };
+        self.plot != Plot::Fails && !self.before.iter().chain(&self.acts).any(ends)
+    }
+}
+
 impl Act {
     /// The process's name in traces.
     pub(super) const fn name(self) -> &'static str {
@@ -93,13 +107,19 @@ pub fn flows() -> Vec<Flow> {
 }
 
 fn admissions() -> Vec<Flow> {
-    use Act::{AdmitAgain, AdmitKeyed, Lose};
+    use Act::{AdmitAgain, AdmitKeyed, Lose, Work};
     let plot = Plot::Answers;
     let over = |name, strategy| flow(name, plot, &[ADMIT, Lose(1)], &[AdmitKeyed(strategy)]);
     vec![
         flow("admit", plot, &[], &[ADMIT]),
         flow("admit with a key", plot, &[], &[AdmitKeyed(Strategy::Reject)]),
         flow("admit with a key, repeated", plot, &[AdmitKeyed(Strategy::Reject)], &[AdmitAgain]),
+        flow(
+            "admit with a key, repeated behind its end",
+            plot,
+            &[AdmitKeyed(Strategy::Reject), Work],
+            &[AdmitAgain],
+        ),
         over("admit, refused", Strategy::Reject),
         over("admit, interrupting", Strategy::Interrupt),
         over("admit, rolling back", Strategy::Rollback),
@@ -165,6 +185,12 @@ fn deliveries() -> Vec<Flow> {
             Plot::Submits,
             &[&before[..], &[Talk(Plot::Fails)]].concat(),
             &[&deliver[..], &[Talk(Plot::Answers), Wait(11)], &deliver].concat(),
+        ),
+        flow(
+            "delivery by runs that fail",
+            Plot::Submits,
+            &[&before[..], &[Talk(Plot::Fails)]].concat(),
+            &deliver,
         ),
         flow(
             "delivery into a busy thread",

@@ -2,11 +2,10 @@
 
 use pudu_app::ports::RunStore;
 use pudu_domain::note::State;
-use pudu_domain::run::Outcome;
 use pudu_domain::task::Delivery;
 use pudu_domain::{IdempotencyKey, Note};
 
-use super::{EVENTS_END, Findings, Seen, TOLD_BY_RUN, failed};
+use super::{EVENTS_END, Findings, Seen, TOLD_BY_RUN, failed, is_well};
 
 /// The events that runs told.
 pub(super) fn told(notes: &[Note]) -> impl Iterator<Item = &Note> {
@@ -48,8 +47,7 @@ async fn succeeded(store: &dyn RunStore, note: &Note) -> Result<usize, String> {
         let found = store.by_key(&note.task.thread.user, &key.digest()).await;
         let Some((run, _)) = found.map_err(|error| failed(&error))? else { continue };
         let run = store.load(&run).await.map_err(|error| failed(&error))?;
-        let outcome = run.and_then(|run| run.end().map(|end| end.outcome));
-        well += usize::from(outcome == Some(Outcome::Success));
+        well += usize::from(run.as_ref().is_some_and(is_well));
     }
     Ok(well)
 }

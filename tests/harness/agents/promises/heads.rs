@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use pudu_app::ports::RunStore;
 use pudu_domain::conversation::Head;
-use pudu_domain::run::{Origin, Outcome};
+use pudu_domain::run::Origin;
 use pudu_domain::{Conversation, Run, RunKey};
 
-use super::{Findings, SAID_ONCE, Seen, WHOLE, failed};
+use super::{Findings, SAID_ONCE, Seen, WHOLE, failed, is_well};
 
 /// Each run of the conversation that ended well is where it stands, or on the way there. By the way and not by the clock, and
 /// not by the order in which runs were wanted: clocks differ, and one that replaces another is ahead of those that wait.
@@ -15,7 +15,7 @@ pub(super) async fn are_kept(store: &dyn RunStore, seen: &Seen, found: &mut Find
     for conversation in &seen.conversations {
         let way = way(store, conversation).await?;
         let own = seen.runs.iter().filter(|run| run.key.thread == conversation.thread);
-        let well = own.filter(|run| run.origin == Origin::Lead && outcome(run) == Some(Outcome::Success));
+        let well = own.filter(|run| run.origin == Origin::Lead && is_well(run));
         for head in well.filter_map(Run::head).filter(|head| !way.contains(head)) {
             let stands = &conversation.head;
             found.add(WHOLE, format!("{head:?} ended well, and the conversation stands at {stands:?}"));
@@ -47,8 +47,4 @@ pub(super) fn begin_once(seen: &Seen, found: &mut Findings) {
             found.add(SAID_ONCE, format!("the call {call} of {parent} began {other} and {}", run.key.id));
         }
     }
-}
-
-fn outcome(run: &Run) -> Option<Outcome> {
-    run.end().map(|end| end.outcome)
 }
