@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use pudu_app::deadline::Deadline;
-use pudu_app::ports::{Background, Clock};
+use pudu_app::ports::{Background, Blobs, Clock};
 use pudu_app::runs::Action;
 use pudu_app::worker::{Call, Work};
 use pudu_domain::RunKey;
@@ -195,6 +195,8 @@ impl Stage {
             Act::Cancel(action) => self.cancel(action, gate).await,
             Act::Delete => {
                 let thread = &world.threads[0];
+                // What is large: nothing that models say here is.
+                world.blobs.put(thread, &"0".repeat(64), b"{}".to_vec()).await.unwrap();
                 world.asked.unwant(thread);
                 // Whoever was not told that it goes may ask again; here nobody does.
                 let _ = self.wiring("deleter", gate).threads().delete(thread).await;

@@ -6,8 +6,8 @@ use std::time::Duration;
 use async_trait::async_trait;
 use pudu_app::deadline::Deadline;
 use pudu_app::ports::{
-    Applied, ConversationKept, ItemKey, Launch, LaunchError, LookUpError, Record, RecordQuery, RunLauncher,
-    RunStatus, RunStore, StoreError, ToldPage,
+    Applied, BlobError, Blobs, ConversationKept, ItemKey, Launch, LaunchError, LookUpError, Record,
+    RecordQuery, RunLauncher, RunStatus, RunStore, StoreError, ToldPage,
 };
 use pudu_app::runs::Launcher;
 use pudu_app::wiring::Wiring;
@@ -53,6 +53,8 @@ pub enum Fault {
     AnswersTwice,
     /// A run that tells an event has told it as soon as it has begun.
     BelievesTooEarly,
+    /// The blobs of a deleted thread stay.
+    KeepsBlobs,
     /// Whoever works on a run has more time than he has.
     Overstays,
 }
@@ -62,6 +64,11 @@ impl Fault {
     pub(super) fn launcher(fault: Option<Self>, wiring: &Wiring) -> Option<Arc<dyn RunLauncher>> {
         let believes = fault == Some(Self::BelievesTooEarly);
         believes.then(|| -> Arc<dyn RunLauncher> { Arc::new(Believing(Launcher::new(wiring.runs()))) })
+    }
+
+    /// Where blobs are.
+    pub(super) fn blobs(fault: Option<Self>, blobs: Arc<dyn Blobs>) -> Arc<dyn Blobs> {
+        if fault == Some(Self::KeepsBlobs) { Arc::new(Keeping(blobs)) } else { blobs }
     }
 
     /// Who works on runs.
@@ -278,6 +285,23 @@ impl RunLauncher for Believing {
     async fn status(&self, thread: &ThreadKey, run: &RunId) -> Result<Option<RunStatus>, LookUpError> {
         let status = self.0.status(thread, run).await?;
         Ok(status.map(|_| RunStatus::Succeeded))
+    }
+}
+
+struct Keeping(Arc<dyn Blobs>);
+
+#[async_trait]
+impl Blobs for Keeping {
+    async fn put(&self, thread: &ThreadKey, digest: &str, bytes: Vec<u8>) -> Result<(), BlobError> {
+        self.0.put(thread, digest, bytes).await
+    }
+
+    async fn get(&self, thread: &ThreadKey, digest: &str) -> Result<Option<Vec<u8>>, BlobError> {
+        self.0.get(thread, digest).await
+    }
+
+    async fn remove_all(&self, _: &ThreadKey) -> Result<(), BlobError> {
+        Ok(())
     }
 }
 

@@ -8,7 +8,7 @@ use pudu_app::configs::TableSource;
 use pudu_app::drivers::Drivers;
 use pudu_app::known::Known;
 use pudu_app::limits::Limits;
-use pudu_app::ports::{Blobs, Clock, McpClient, Models, Random, TaskDriver};
+use pudu_app::ports::{Clock, McpClient, Models, Random, TaskDriver};
 use pudu_app::wiring::{Ports, Wiring};
 use pudu_app::worker::Work;
 use pudu_config::NoSecrets;
@@ -46,7 +46,7 @@ impl<B: Backend> World<B> {
         let stores = self.backend.stores(Arc::clone(&clock), gate);
         let keys = Arc::new(FixedKeys);
         let config = TableSource::new(stores.config, keys.clone(), Arc::clone(&clock), Arc::clone(&random));
-        let blobs: Arc<dyn Blobs> = Arc::new(self.blobs.clone());
+        let blobs = Fault::blobs(self.fault, Arc::new(self.blobs.clone()));
         let driver: Arc<dyn TaskDriver> = Arc::new(self.server.driver());
         let client: Arc<dyn McpClient> = Arc::new(self.server.client());
         let client = Arc::new(Gated::new(client, gate.clone()));

@@ -8,7 +8,7 @@ mod streams;
 use std::collections::BTreeSet;
 
 use pudu_app::chain::Chain;
-use pudu_app::ports::{RunStore, ThreadStore};
+use pudu_app::ports::{RecordQuery, RunStore, ThreadStore};
 use pudu_domain::chat::Speaker;
 use pudu_domain::run::Outcome;
 use pudu_domain::state::State;
@@ -186,11 +186,24 @@ impl<B: Backend> World<B> {
         let conversations = seen.conversations.iter().map(|conversation| &conversation.thread);
         let notes = seen.table.notes.iter().map(|note| &note.task.thread);
         let told = seen.table.delivered.iter().filter(|(_, events)| !events.is_empty());
-        let rows = runs.chain(conversations).chain(notes).chain(told.map(|(thread, _)| thread));
+        let tasks = seen.table.tasks.iter().map(|row| &row.task.key.thread);
+        let rows = runs.chain(conversations).chain(tasks).chain(notes).chain(told.map(|(thread, _)| thread));
         for thread in rows.filter(|thread| !there.contains(thread)) {
             found.add(GOES_WHOLE, format!("{} is gone, and a row of it is not", thread.thread));
         }
         let store = self.witness.runs();
+        for thread in self.threads.iter().filter(|thread| !there.contains(thread)) {
+            let query = RecordQuery { limit: 1, ..RecordQuery::default() };
+            let records = store.records(thread, &query).await.map_err(|error| failed(&error))?;
+            if !records.is_empty() {
+                found.add(GOES_WHOLE, format!("{} is gone, and its history is not", thread.thread));
+            }
+            // No run of these worlds keeps one of its own: a straggler's may stay, and nothing names it.
+            let blobs = self.blobs.digests(thread);
+            if !blobs.is_empty() {
+                found.add(GOES_WHOLE, format!("{} is gone, and its blobs are not: {blobs:?}", thread.thread));
+            }
+        }
         for key in self.witness.keys().into_iter().filter(|key| !there.contains(&key.thread)) {
             let frames = store.frames(&key, 0, 1).await.map_err(|error| failed(&error))?;
             if !frames.told.is_empty() {

@@ -56,6 +56,7 @@ fn the_matrix_of_runs_sees_broken_rules() {
         (Fault::EndsTwice, "a stream ends once, as its run ended"),
         (Fault::BelievesTooEarly, "an event is told only by a run that has ended well, once"),
         (Fault::FailsOthers, "a death is no reason to fail"),
+        (Fault::KeepsBlobs, "a deleted thread goes whole"),
         (Fault::Store(RunMutant::ForgetsOthers), "no thread waits for a run that does not come"),
         (Fault::Store(RunMutant::KeepsSecrets), "the secrets of a run go with its end"),
         (Fault::Store(RunMutant::ForgetsKeys), "a key stands for one run"),
