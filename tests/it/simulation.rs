@@ -1,4 +1,5 @@
-//! The simulation on the real stores: a few seeds here, 200 from `.ci/run`; the fake's own seeds are in testkit and `sim`.
+//! The simulations: of tasks on the real stores, of which the fake's own seeds are in testkit, and of agents' runs, in `runs` and
+//! `crashes`. A few seeds of each are here, thousands in `sim`, by `.ci/run`.
 
 mod crashes;
 mod runs;

@@ -27,7 +27,7 @@ enum Inner {
     ByPlan(Mutex<Plot>),
 }
 
-/// What the models of a flow do: each run's first call by `first`, what comes behind an answer of a tool is the end.
+/// What the models of a flow do when they are asked first; behind a tool's answer each of them ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Plot {
     /// It answers, slowly.

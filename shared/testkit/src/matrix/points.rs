@@ -26,7 +26,7 @@ impl Points {
     }
 
     /// The terms of a caller without a key, who hangs up when it is time.
-    pub fn terms(&self) -> Terms {
+    pub(super) fn terms(&self) -> Terms {
         lock(&self.0).terms.clone()
     }
 

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 use async_trait::async_trait;
 use pudu_app::deadline::Deadline;
 use pudu_app::ports::{Background, Clock, Wake, WakeError, Waker};
+use pudu_app::wiring::Wiring;
 use pudu_app::worker::{Call, Work};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::task::JoinSet;
@@ -21,6 +22,8 @@ const LOST: u64 = 20;
 const TWICE: u64 = 20;
 
 type Woken = (Background, Vec<Wake>);
+/// Who works for a process.
+type Worker = fn(&Wiring) -> Arc<dyn Work>;
 
 /// What wakes the functions of a world.
 pub struct Wakes {
@@ -96,24 +99,20 @@ async fn invocation<B: Backend>(
     random: SeededRandom,
 ) {
     world.wait(random.millis(0..3_000)).await;
-    let name = match function {
-        Background::Poller => "woken poller",
-        Background::Notifier => "woken notifier",
+    let (name, worker): (_, Worker) = match function {
+        Background::Poller => ("woken poller", |wiring| Arc::new(wiring.poller())),
+        Background::Notifier => ("woken notifier", |wiring| Arc::new(wiring.notifier())),
         // Nobody wants a run in this world, so a wake-up for one is somebody's mistake: the world fails by it.
         Background::Agent => return world.ops.strayed(&items),
     };
     let clock = world.skewed(&random);
     let gate = world.gate(name, clock, &random);
     let wiring = world.wiring(name, clock, &gate, Arc::new(random.fork()));
-    let work: Arc<dyn Work> = match function {
-        Background::Poller => Arc::new(wiring.poller()),
-        Background::Notifier | Background::Agent => Arc::new(wiring.notifier()),
-    };
     let deadline = Deadline::at(clock.now() + random.millis(20_000..90_000));
     let (drain, call) = (wiring.drain(), Call::Wake(items));
     tokio::select! {
         biased;
         () = gate.crashed() => {}
-        _ = drain.answer(work, call, deadline) => {}
+        _ = drain.answer(worker(&wiring), call, deadline) => {}
     }
 }
