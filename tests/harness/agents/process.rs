@@ -3,19 +3,14 @@
 use std::sync::Arc;
 
 use pudu_agent::runner::Runner;
-use pudu_app::changes::ListChanges;
-use pudu_app::configs::TableSource;
-use pudu_app::drivers::Drivers;
-use pudu_app::known::Known;
 use pudu_app::limits::Limits;
-use pudu_app::ports::{Clock, McpClient, Models, Random, TaskDriver};
+use pudu_app::ports::{Clock, Models, Random};
 use pudu_app::wiring::{Ports, Wiring};
 use pudu_app::worker::Work;
-use pudu_config::NoSecrets;
 use pudu_domain::Policy;
 use pudu_testkit::gate::Open;
 use pudu_testkit::sim::Backend;
-use pudu_testkit::{FixedKeys, Gate, Gated, SeededRandom, VirtualClock};
+use pudu_testkit::{Gate, Gated, SeededRandom, VirtualClock};
 
 use super::World;
 use super::mutants::{Fault, Port};
@@ -43,36 +38,10 @@ impl<B: Backend> World<B> {
         random: Arc<dyn Random>,
     ) -> Wiring {
         let clock: Arc<dyn Clock> = Arc::new(clock);
-        let stores = self.backend.stores(Arc::clone(&clock), gate);
-        let keys = Arc::new(FixedKeys);
-        let config = TableSource::new(stores.config, keys.clone(), Arc::clone(&clock), Arc::clone(&random));
+        let mut stores = self.backend.stores(Arc::clone(&clock), gate);
+        stores.runs = Port::over(stores.runs, self.witness.clone(), self.fault);
         let blobs = Fault::blobs(self.fault, Arc::new(self.blobs.clone()));
-        let driver: Arc<dyn TaskDriver> = Arc::new(self.server.driver());
-        let client: Arc<dyn McpClient> = Arc::new(self.server.client());
-        let client = Arc::new(Gated::new(client, gate.clone()));
-        let mcp = Known::new(client, stores.catalogs, ListChanges::default(), Arc::clone(&clock));
-        let ports = Ports {
-            tasks: stores.tasks,
-            notes: stores.notes,
-            threads: stores.threads,
-            runs: Port::over(stores.runs, self.witness.clone(), self.fault),
-            blobs: Arc::new(Gated::new(blobs, gate.clone())),
-            memories: stores.memories,
-            due: stores.due,
-            beacons: stores.beacons,
-            audit: stores.audit,
-            api_keys: stores.api_keys,
-            verifier: None,
-            waker: Some(self.wakes.waker()),
-            config: Arc::new(config),
-            keys,
-            secrets: Arc::new(NoSecrets),
-            mcp,
-            drivers: Drivers::new(vec![Arc::new(Gated::new(driver, gate.clone()))]),
-            launcher: None,
-            clock,
-            random,
-        };
+        let ports = stores.ports(gate, clock, random, &self.server, blobs, self.wakes.waker());
         let wiring = Wiring::new(ports.clone(), Policy::default(), limits(), name.to_owned());
         match Fault::launcher(self.fault, &wiring) {
             None => wiring,

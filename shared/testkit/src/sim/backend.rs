@@ -3,14 +3,22 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use pudu_app::changes::ListChanges;
+use pudu_app::configs::TableSource;
+use pudu_app::drivers::Drivers;
+use pudu_app::known::Known;
 use pudu_app::ports::{
-    AuditLog, Beacons, CatalogStore, Clock, ConfigStore, DeliveredEvent, DueIndex, KeyStore, MemoryStore,
-    NoteStore, RunStore, TaskStore, ThreadStore,
+    AuditLog, Beacons, Blobs, CatalogStore, Clock, ConfigStore, DeliveredEvent, DueIndex, KeyStore,
+    McpClient, MemoryStore, NoteStore, Random, RunStore, TaskDriver, TaskStore, ThreadStore, Waker,
 };
+use pudu_app::wiring::Ports;
+use pudu_config::NoSecrets;
 use pudu_domain::{Durable, Note, TaskKey, Thread, ThreadKey};
 
-use crate::gate::Gate;
+use crate::gate::{Gate, Gated};
+use crate::keys::FixedKeys;
 use crate::mutant::Mutant;
+use crate::server::FakeServer;
 use crate::table::{FakeTable, StoredTask, Write};
 
 /// One worker's ports to the table.
@@ -74,6 +82,48 @@ pub struct FakeBackend {
     pub table: FakeTable,
     /// A rule that every worker breaks.
     pub mutant: Option<Mutant>,
+}
+
+impl Stores {
+    /// Every port of the worker: these, and what else is in his world, whose calls pass his gate too. His runs begin in his own
+    /// house.
+    pub fn ports(
+        self,
+        gate: &Gate,
+        clock: Arc<dyn Clock>,
+        random: Arc<dyn Random>,
+        server: &FakeServer,
+        blobs: Arc<dyn Blobs>,
+        waker: Arc<dyn Waker>,
+    ) -> Ports {
+        let keys = Arc::new(FixedKeys);
+        let config = TableSource::new(self.config, keys.clone(), Arc::clone(&clock), Arc::clone(&random));
+        let driver: Arc<dyn TaskDriver> = Arc::new(server.driver());
+        let client: Arc<dyn McpClient> = Arc::new(server.client());
+        let client = Arc::new(Gated::new(client, gate.clone()));
+        Ports {
+            tasks: self.tasks,
+            notes: self.notes,
+            threads: self.threads,
+            runs: self.runs,
+            memories: self.memories,
+            blobs: Arc::new(Gated::new(blobs, gate.clone())),
+            due: self.due,
+            beacons: self.beacons,
+            audit: self.audit,
+            api_keys: self.api_keys,
+            verifier: None,
+            waker: Some(waker),
+            config: Arc::new(config),
+            keys,
+            secrets: Arc::new(NoSecrets),
+            mcp: Known::new(client, self.catalogs, ListChanges::default(), Arc::clone(&clock)),
+            drivers: Drivers::new(vec![Arc::new(Gated::new(driver, gate.clone()))]),
+            launcher: None,
+            clock,
+            random,
+        }
+    }
 }
 
 impl Backend for FakeBackend {

@@ -3,16 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use pudu_app::changes::ListChanges;
-use pudu_app::configs::TableSource;
 use pudu_app::deadline::Deadline;
-use pudu_app::drivers::Drivers;
-use pudu_app::known::Known;
 use pudu_app::limits::Limits;
-use pudu_app::ports::{Blobs, Clock, McpClient, Random, RunLauncher, TaskDriver};
+use pudu_app::ports::{Clock, Random, RunLauncher};
 use pudu_app::wiring::{Ports, Wiring};
 use pudu_app::worker::Work;
-use pudu_config::{Document, NoSecrets};
+use pudu_config::Document;
 use pudu_domain::Policy;
 use tokio::task::JoinSet;
 
@@ -22,7 +18,6 @@ use super::wakes;
 use crate::clock::VirtualClock;
 use crate::fixture;
 use crate::gate::{Gate, Gated, Open};
-use crate::keys::FixedKeys;
 use crate::random::SeededRandom;
 
 /// The limits of every worker here: a lease short enough to run out now and then.
@@ -66,35 +61,11 @@ impl<B: Backend> World<B> {
     ) -> Wiring {
         let clock: Arc<dyn Clock> = Arc::new(clock);
         let stores = self.backend.stores(Arc::clone(&clock), gate);
-        let keys = Arc::new(FixedKeys);
-        let config = TableSource::new(stores.config, keys.clone(), Arc::clone(&clock), Arc::clone(&random));
-        let blobs: Arc<dyn Blobs> = Arc::new(self.blobs.clone());
+        let blobs = Arc::new(self.blobs.clone());
         let launcher: Arc<dyn RunLauncher> = Arc::new(self.runs.clone());
-        let driver: Arc<dyn TaskDriver> = Arc::new(self.server.driver());
-        let client: Arc<dyn McpClient> = Arc::new(self.server.client());
-        let client = Arc::new(Gated::new(client, gate.clone()));
-        let mcp = Known::new(client, stores.catalogs, ListChanges::default(), Arc::clone(&clock));
         let ports = Ports {
-            tasks: stores.tasks,
-            notes: stores.notes,
-            threads: stores.threads,
-            runs: stores.runs,
-            memories: stores.memories,
-            blobs: Arc::new(Gated::new(blobs, gate.clone())),
-            due: stores.due,
-            beacons: stores.beacons,
-            audit: stores.audit,
-            api_keys: stores.api_keys,
-            verifier: None,
-            waker: Some(self.wakes.waker()),
-            config: Arc::new(config),
-            keys,
-            secrets: Arc::new(NoSecrets),
-            mcp,
-            drivers: Drivers::new(vec![Arc::new(Gated::new(driver, gate.clone()))]),
             launcher: Some(Arc::new(Gated::new(launcher, gate.clone()))),
-            clock,
-            random,
+            ..stores.ports(gate, clock, random, &self.server, blobs, self.wakes.waker())
         };
         Wiring::new(ports, Policy::default(), limits(), name.to_owned())
     }
