@@ -23,7 +23,6 @@ use std::time::Duration;
 use pudu_app::ports::Clock;
 use pudu_config::Document;
 use pudu_domain::ThreadKey;
-use pudu_testkit::gate::Open;
 use pudu_testkit::server::Plan;
 use pudu_testkit::sim::{Backend, Settings, Violation, Wakes, Weather};
 use pudu_testkit::{
@@ -174,9 +173,8 @@ impl<B: Backend> World<B> {
         talk: Talk,
         fault: Option<Fault>,
     ) -> Self {
-        let open = Gate::new("witness", Arc::new(clock), Trace::off(), Open);
         let blobs = FakeBlobs::default();
-        let witness = Witness::new(backend.stores(Arc::new(clock), &open).runs, blobs.clone());
+        let witness = Witness::new(backend.stores(Arc::new(clock), &Gate::open()).runs, blobs.clone());
         let speaks = talk.clone();
         Self {
             settings,

@@ -74,11 +74,6 @@ impl<B: Backend> World<B> {
         Gate::new("harness", Arc::new(self.clock), self.trace.clone(), Open)
     }
 
-    /// The same, of which nothing is recorded.
-    pub(super) fn quiet_gate(&self) -> Gate {
-        Gate::new("witness", Arc::new(self.clock), pudu_testkit::Trace::off(), Open)
-    }
-
     /// The clock of a process, which is a little off.
     pub(super) fn skewed(&self, random: &SeededRandom) -> VirtualClock {
         let range = i64::try_from(self.settings.skew_ms).unwrap_or(0);
