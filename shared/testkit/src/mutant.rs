@@ -16,7 +16,7 @@ use pudu_domain::{
 };
 use serde_json::Value;
 
-pub use runs::RunMutant;
+pub use runs::{Rule, Ruled, RunMutant};
 
 /// One broken rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -6,21 +6,17 @@ use std::time::Duration;
 use async_trait::async_trait;
 use pudu_app::deadline::Deadline;
 use pudu_app::ports::{
-    Applied, BlobError, Blobs, ConversationKept, ItemKey, Launch, LaunchError, LookUpError, Record,
-    RecordQuery, RunLauncher, RunStatus, RunStore, StoreError, ToldPage,
+    Applied, BlobError, Blobs, ItemKey, Launch, LaunchError, LookUpError, RunLauncher, RunStatus, RunStore,
+    StoreError,
 };
 use pudu_app::runs::Launcher;
 use pudu_app::wiring::Wiring;
 use pudu_app::worker::{Ran, Work};
 use pudu_domain::chat::Speaker;
-use pudu_domain::conversation::Kept;
 use pudu_domain::run::{Birth, Body, Change, Checkpoint, Notice, Origin, Outcome, Phase, Written};
 use pudu_domain::state::Write;
-use pudu_domain::{
-    Conversation, Due, Expect, Lane, Lease, Run, RunId, RunKey, RunSpec, ThreadId, ThreadKey, Timestamp,
-    UserId,
-};
-use pudu_testkit::mutant::RunMutant;
+use pudu_domain::{Due, Expect, Lane, RunId, ThreadKey, Timestamp};
+use pudu_testkit::mutant::{Rule, Ruled, RunMutant};
 
 use super::witness::Witness;
 
@@ -173,104 +169,31 @@ fn again(change: &mut Change, is_told_twice: impl Fn(&Notice) -> bool) {
 }
 
 /// A process's way to the runs: what it writes is witnessed, and altered where something is broken.
-pub(super) struct Port {
-    inner: Arc<dyn RunStore>,
+pub(super) fn watched(inner: Arc<dyn RunStore>, witness: Witness, fault: Option<Fault>) -> Arc<dyn RunStore> {
+    let inner = match fault {
+        Some(Fault::Store(mutant)) => mutant.runs(inner),
+        _ => inner,
+    };
+    Arc::new(Ruled::new(inner, Watched { witness, fault }))
+}
+
+struct Watched {
     witness: Witness,
     fault: Option<Fault>,
 }
 
-impl Port {
-    pub(super) fn over(
-        inner: Arc<dyn RunStore>,
-        witness: Witness,
-        fault: Option<Fault>,
-    ) -> Arc<dyn RunStore> {
-        let inner = match fault {
-            Some(Fault::Store(mutant)) => mutant.runs(inner),
-            _ => inner,
-        };
-        Arc::new(Self { inner, witness, fault })
-    }
-}
-
 #[async_trait]
-impl RunStore for Port {
-    async fn claim(&self, key: &RunKey, lease: Lease) -> Result<Option<Run>, StoreError> {
-        self.inner.claim(key, lease).await
-    }
-
-    async fn load(&self, key: &RunKey) -> Result<Option<Run>, StoreError> {
-        self.inner.load(key).await
-    }
-
-    async fn spec(&self, key: &RunKey) -> Result<Option<RunSpec>, StoreError> {
-        self.inner.spec(key).await
-    }
-
-    async fn secrets(&self, key: &RunKey) -> Result<Option<String>, StoreError> {
-        self.inner.secrets(key).await
-    }
-
-    async fn by_key(&self, user: &UserId, digest: &str) -> Result<Option<(RunKey, String)>, StoreError> {
-        self.inner.by_key(user, digest).await
-    }
-
-    async fn conversation(&self, thread: &ThreadKey) -> Result<Option<Conversation>, StoreError> {
-        self.inner.conversation(thread).await
-    }
-
-    async fn commit(&self, change: &Change) -> Result<Applied, StoreError> {
+impl Rule for Watched {
+    async fn commit(&self, inner: &dyn RunStore, change: &Change) -> Result<Applied, StoreError> {
         self.witness.is_wanted(change);
         if self.fault.is_some_and(|fault| fault.swallows(change)) {
             return Ok(Applied::Done);
         }
         let altered = self.fault.map(|fault| fault.alter(change.clone()));
         let change = altered.as_ref().unwrap_or(change);
-        let applied = self.inner.commit(change).await?;
+        let applied = inner.commit(change).await?;
         self.witness.was_written(change, &applied).await;
         Ok(applied)
-    }
-
-    async fn keep(
-        &self,
-        kept: &Kept,
-        checkpoint: Option<&Checkpoint>,
-    ) -> Result<ConversationKept, StoreError> {
-        self.inner.keep(kept, checkpoint).await
-    }
-
-    async fn checkpoints(&self, run: &RunKey, number: u32) -> Result<Vec<Checkpoint>, StoreError> {
-        self.inner.checkpoints(run, number).await
-    }
-
-    async fn history(&self, run: &RunKey, number: u32, limit: usize) -> Result<Vec<Checkpoint>, StoreError> {
-        self.inner.history(run, number, limit).await
-    }
-
-    async fn frames(&self, run: &RunKey, after: u64, limit: usize) -> Result<ToldPage, StoreError> {
-        self.inner.frames(run, after, limit).await
-    }
-
-    async fn records(&self, thread: &ThreadKey, query: &RecordQuery) -> Result<Vec<Record>, StoreError> {
-        self.inner.records(thread, query).await
-    }
-
-    async fn runs(
-        &self,
-        thread: &ThreadKey,
-        limit: usize,
-        before: Option<&RunId>,
-    ) -> Result<Vec<(Run, RunSpec)>, StoreError> {
-        self.inner.runs(thread, limit, before).await
-    }
-
-    async fn conversations(
-        &self,
-        user: &UserId,
-        limit: usize,
-        before: Option<&(Timestamp, ThreadId)>,
-    ) -> Result<Vec<Conversation>, StoreError> {
-        self.inner.conversations(user, limit, before).await
     }
 }
 

@@ -13,7 +13,7 @@ use pudu_testkit::sim::Backend;
 use pudu_testkit::{Gate, Gated, SeededRandom, VirtualClock};
 
 use super::World;
-use super::mutants::{Fault, Port};
+use super::mutants::{Fault, watched};
 use super::tools::Count;
 
 /// The limits of every worker here: a lease short enough to run out now and then, and longer than any call that is kept to its end.
@@ -39,7 +39,7 @@ impl<B: Backend> World<B> {
     ) -> Wiring {
         let clock: Arc<dyn Clock> = Arc::new(clock);
         let mut stores = self.backend.stores(Arc::clone(&clock), gate);
-        stores.runs = Port::over(stores.runs, self.witness.clone(), self.fault);
+        stores.runs = watched(stores.runs, self.witness.clone(), self.fault);
         let blobs = Fault::blobs(self.fault, Arc::new(self.blobs.clone()));
         let ports = stores.ports(gate, clock, random, &self.server, blobs, self.wakes.waker());
         let wiring = Wiring::new(ports.clone(), Policy::default(), limits(), name.to_owned());

@@ -1,4 +1,5 @@
-//! Run stores that break one rule on the way to the table. Each must fail a case of conformance.
+//! Run stores that break one rule on the way to the table. Each must fail a case of conformance. What else stands before a store
+//! of runs is a [`Rule`] too.
 
 use std::sync::Arc;
 
@@ -45,9 +46,34 @@ pub enum RunMutant {
     ListsOldestFirst,
 }
 
-struct Broken {
+/// What is done otherwise before a store of runs: nothing, where nothing else is said.
+#[async_trait]
+pub trait Rule: Send + Sync + 'static {
+    /// Commits a change.
+    async fn commit(&self, inner: &dyn RunStore, change: &Change) -> Result<Applied, StoreError> {
+        inner.commit(change).await
+    }
+
+    /// The checkpoints that a state is made of.
+    fn chain(&self, chain: Vec<Checkpoint>) -> Vec<Checkpoint> {
+        chain
+    }
+
+    /// What was read of a stream.
+    fn page(&self, page: ToldPage) -> ToldPage {
+        page
+    }
+
+    /// A thread's runs.
+    fn listed(&self, runs: Vec<(Run, RunSpec)>) -> Vec<(Run, RunSpec)> {
+        runs
+    }
+}
+
+/// A store of runs behind a rule.
+pub struct Ruled<R> {
     inner: Arc<dyn RunStore>,
-    mutant: RunMutant,
+    rule: R,
 }
 
 impl RunMutant {
@@ -72,62 +98,93 @@ impl RunMutant {
 
     /// The store with this rule broken.
     pub fn runs(self, inner: Arc<dyn RunStore>) -> Arc<dyn RunStore> {
-        Arc::new(Broken { inner, mutant: self })
-    }
-}
-
-impl Broken {
-    /// A condition that the row, as it is, meets.
-    async fn met(&self, written: &mut Written) -> Result<(), StoreError> {
-        if let Some(stored) = self.inner.load(&written.run.key).await? {
-            written.expect = stored.durable.unchanged();
-        }
-        Ok(())
+        Arc::new(Ruled::new(inner, self))
     }
 
-    async fn alter(&self, mut change: Change) -> Result<Change, StoreError> {
+    async fn alter(self, inner: &dyn RunStore, mut change: Change) -> Result<Change, StoreError> {
         let is_record = |notice: &Notice| matches!(notice, Notice::Record { .. });
-        match self.mutant {
-            RunMutant::IgnoresClaims => self.met(&mut change.run).await?,
-            RunMutant::IgnoresWake => {
-                let stored = self.inner.load(&change.run.run.key).await?;
+        match self {
+            Self::IgnoresClaims => meet(inner, &mut change.run).await?,
+            Self::IgnoresWake => {
+                let stored = inner.load(&change.run.run.key).await?;
                 if let (Expect::Held { wake, .. } | Expect::Unchanged { wake, .. }, Some(stored)) =
                     (&mut change.run.expect, stored)
                 {
                     *wake = stored.durable.wake;
                 }
             }
-            RunMutant::IgnoresOthers => {
+            Self::IgnoresOthers => {
                 for other in &mut change.others {
-                    self.met(other).await?;
+                    meet(inner, other).await?;
                 }
             }
-            RunMutant::ForgetsOthers => change.others.clear(),
-            RunMutant::IgnoresRevisions => {
+            Self::ForgetsOthers => change.others.clear(),
+            Self::IgnoresRevisions => {
                 if let Some(kept) = &mut change.conversation {
-                    let stored = self.inner.conversation(&kept.conversation.thread).await?;
+                    let stored = inner.conversation(&kept.conversation.thread).await?;
                     kept.expect = stored.map(|stored| stored.revision);
                 }
             }
-            RunMutant::ForgetsCheckpoints => change.checkpoint = None,
-            RunMutant::ForgetsFrames => change.told.retain(|told| is_record(&told.notice)),
-            RunMutant::ForgetsRecords => change.told.retain(|told| !is_record(&told.notice)),
-            RunMutant::KeepsSecrets => change.forget.clear(),
-            RunMutant::KeepsEnded => {
+            Self::ForgetsCheckpoints => change.checkpoint = None,
+            Self::ForgetsFrames => change.told.retain(|told| is_record(&told.notice)),
+            Self::ForgetsRecords => change.told.retain(|told| !is_record(&told.notice)),
+            Self::KeepsSecrets => change.forget.clear(),
+            Self::KeepsEnded => {
                 change.run.expires = None;
             }
-            RunMutant::ForgetsKeys => change.born.iter_mut().for_each(|birth| birth.key = None),
-            RunMutant::ForgetsItsOwn
-            | RunMutant::HidesGaps
-            | RunMutant::CutsChains
-            | RunMutant::ListsOldestFirst => {}
+            Self::ForgetsKeys => change.born.iter_mut().for_each(|birth| birth.key = None),
+            Self::ForgetsItsOwn | Self::HidesGaps | Self::CutsChains | Self::ListsOldestFirst => {}
         }
         Ok(change)
     }
 }
 
 #[async_trait]
-impl RunStore for Broken {
+impl Rule for RunMutant {
+    async fn commit(&self, inner: &dyn RunStore, change: &Change) -> Result<Applied, StoreError> {
+        let applied = inner.commit(&self.alter(inner, change.clone()).await?).await?;
+        Ok(match applied {
+            Applied::Woken if *self == Self::ForgetsItsOwn => Applied::Lost,
+            applied => applied,
+        })
+    }
+
+    fn chain(&self, mut chain: Vec<Checkpoint>) -> Vec<Checkpoint> {
+        if *self == Self::CutsChains && chain.len() > 5 {
+            chain.remove(0);
+        }
+        chain
+    }
+
+    fn page(&self, page: ToldPage) -> ToldPage {
+        ToldPage { gap: page.gap && *self != Self::HidesGaps, ..page }
+    }
+
+    fn listed(&self, mut runs: Vec<(Run, RunSpec)>) -> Vec<(Run, RunSpec)> {
+        if *self == Self::ListsOldestFirst {
+            runs.reverse();
+        }
+        runs
+    }
+}
+
+/// A condition that the row, as it is, meets.
+async fn meet(inner: &dyn RunStore, written: &mut Written) -> Result<(), StoreError> {
+    if let Some(stored) = inner.load(&written.run.key).await? {
+        written.expect = stored.durable.unchanged();
+    }
+    Ok(())
+}
+
+impl<R: Rule> Ruled<R> {
+    /// This store, behind this rule.
+    pub fn new(inner: Arc<dyn RunStore>, rule: R) -> Self {
+        Self { inner, rule }
+    }
+}
+
+#[async_trait]
+impl<R: Rule> RunStore for Ruled<R> {
     async fn claim(&self, key: &RunKey, lease: Lease) -> Result<Option<Run>, StoreError> {
         self.inner.claim(key, lease).await
     }
@@ -153,11 +210,7 @@ impl RunStore for Broken {
     }
 
     async fn commit(&self, change: &Change) -> Result<Applied, StoreError> {
-        let applied = self.inner.commit(&self.alter(change.clone()).await?).await?;
-        Ok(match applied {
-            Applied::Woken if self.mutant == RunMutant::ForgetsItsOwn => Applied::Lost,
-            applied => applied,
-        })
+        self.rule.commit(self.inner.as_ref(), change).await
     }
 
     async fn keep(
@@ -169,11 +222,7 @@ impl RunStore for Broken {
     }
 
     async fn checkpoints(&self, run: &RunKey, number: u32) -> Result<Vec<Checkpoint>, StoreError> {
-        let mut chain = self.inner.checkpoints(run, number).await?;
-        if self.mutant == RunMutant::CutsChains && chain.len() > 5 {
-            chain.remove(0);
-        }
-        Ok(chain)
+        Ok(self.rule.chain(self.inner.checkpoints(run, number).await?))
     }
 
     async fn history(&self, run: &RunKey, number: u32, limit: usize) -> Result<Vec<Checkpoint>, StoreError> {
@@ -181,8 +230,7 @@ impl RunStore for Broken {
     }
 
     async fn frames(&self, run: &RunKey, after: u64, limit: usize) -> Result<ToldPage, StoreError> {
-        let page = self.inner.frames(run, after, limit).await?;
-        Ok(ToldPage { gap: page.gap && self.mutant != RunMutant::HidesGaps, ..page })
+        Ok(self.rule.page(self.inner.frames(run, after, limit).await?))
     }
 
     async fn records(&self, thread: &ThreadKey, query: &RecordQuery) -> Result<Vec<Record>, StoreError> {
@@ -195,11 +243,7 @@ impl RunStore for Broken {
         limit: usize,
         before: Option<&RunId>,
     ) -> Result<Vec<(Run, RunSpec)>, StoreError> {
-        let mut runs = self.inner.runs(thread, limit, before).await?;
-        if self.mutant == RunMutant::ListsOldestFirst {
-            runs.reverse();
-        }
-        Ok(runs)
+        Ok(self.rule.listed(self.inner.runs(thread, limit, before).await?))
     }
 
     async fn conversations(
