@@ -1,10 +1,11 @@
 //! What a model says beside a conversation, without what some write around it: what they thought on the way, a fence around JSON.
 
-/// `text` without its thoughts.
+/// `text` without its thoughts. What looks like one inside of an object is somebody's words.
 pub(crate) fn spoken(text: &str) -> String {
     let mut rest = text;
     let mut spoken = String::new();
-    while let Some((before, thought)) = rest.split_once("<think>") {
+    while !(spoken.trim().is_empty() && unfenced(rest).starts_with('{')) {
+        let Some((before, thought)) = rest.split_once("<think>") else { break };
         spoken.push_str(before);
         // What is not closed is thought to the end.
         rest = thought.split_once("</think>").map_or("", |(_, after)| after);
@@ -36,5 +37,13 @@ mod tests {
     fn thoughts_are_left_out_and_one_without_an_end_is_thought_to_the_end() {
         assert_eq!(spoken("a<think>b</think>c<think>d"), "ac");
         assert_eq!(spoken("a </think> b"), "a </think> b");
+    }
+
+    #[test]
+    fn what_looks_like_a_thought_in_an_object_stays() {
+        for object in [r#"{"fact": "writes <think>"}"#, "```json\n{\"fact\": \"<think>a</think>\"}\n```"] {
+            assert_eq!(spoken(object), object);
+            assert_eq!(spoken(&format!("<think>{{}}</think>{object}")), object);
+        }
     }
 }

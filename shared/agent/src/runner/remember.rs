@@ -116,6 +116,8 @@ impl Session {
     async fn ask_beside(&mut self, settings: &Memory, prompt: String) -> Result<Option<String>, Stop> {
         let roster =
             self.parts.tools.configs.roster().await.map_err(|error| super::furnish::unread(&error))?;
+        // What was said took its time to read: behind the end of his lease another may have asked already.
+        self.prolong().await?;
         let name = settings.model.as_deref().or(self.options.model.as_deref());
         let entry = match roster.choose(name, false) {
             Ok(chosen) => chosen.entry,
