@@ -16,6 +16,15 @@ pub(crate) fn optional<'de, D: Deserializer<'de>, N: TryFrom<u32>>(reader: D) ->
         .transpose()
 }
 
+/// A whole number of a query that every reader of JSON keeps exactly, below 2^53; with `#[serde(default)]`.
+pub(crate) fn exact<'de, D: Deserializer<'de>>(reader: D) -> Result<Option<u64>, D::Error> {
+    let given = Option::<u64>::deserialize(reader)?;
+    if given.is_some_and(|number| number >= 1 << 53) {
+        return Err(D::Error::custom("no whole number below 9007199254740992"));
+    }
+    Ok(given)
+}
+
 fn read<N: TryFrom<u32>>(number: &Number) -> Option<N> {
     if let Some(whole) = number.as_u64() {
         return N::try_from(u32::try_from(whole).ok()?).ok();
@@ -38,6 +47,15 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn numbers_of_queries_are_exact() {
+        assert_eq!(exact(&json!((1_u64 << 53) - 1)).unwrap(), Some((1 << 53) - 1));
+        assert_eq!(exact(&json!(null)).unwrap(), None);
+        for other in [json!(1_u64 << 53), json!(u64::MAX), json!(-1), json!("3")] {
+            assert!(exact(&other).is_err(), "{other}");
+        }
+    }
 
     #[test]
     fn whole_numbers_are_whole_however_they_are_written() {

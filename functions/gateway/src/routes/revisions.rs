@@ -12,7 +12,7 @@ use super::config::{Changed, by, changed};
 use crate::answer::{ChangedPlace, Differences, PastConfig, Revisions};
 use crate::error::{Conflict, Failure, Forbidden, Missing, Stale, Unfit};
 use crate::guard::Admin;
-use crate::input::{IfMatch, Params, RevisionNumber, limit};
+use crate::input::{IfMatch, Params, RevisionNumber, limit, number};
 use crate::state::Gateway;
 
 /// How much of the history.
@@ -24,6 +24,7 @@ pub(super) struct Page {
     #[param(minimum = 1, maximum = 100, default = 50)]
     limit: usize,
     /// Only those with a number below this one: `next_before` of the page before.
+    #[serde(default, deserialize_with = "number::exact")]
     #[param(maximum = 9_007_199_254_740_991_u64)]
     before: Option<u64>,
 }
@@ -72,6 +73,7 @@ pub(super) async fn get(
 #[into_params(parameter_in = Query)]
 pub(super) struct Against {
     /// Another revision; the one before when absent. 0 is the empty config before the first.
+    #[serde(default, deserialize_with = "number::exact")]
     #[param(maximum = 9_007_199_254_740_991_u64)]
     against: Option<u64>,
 }

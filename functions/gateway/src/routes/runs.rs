@@ -38,8 +38,8 @@ pub(super) struct Which {
     limit: usize,
     /// How many are left out first.
     #[serde(default)]
-    #[param(maximum = 9_007_199_254_740_991_u64)]
-    offset: usize,
+    #[param(maximum = 4_294_967_295_u32)]
+    offset: u32,
     /// Only runs that stand so.
     status: Option<String>,
 }
@@ -172,7 +172,8 @@ pub(super) async fn list(
     limit::within(which.limit, MOST)?;
     let key = ThreadKey { user: who.user, thread };
     runs.conversation(&key).await?.ok_or_else(Failure::no_such_thread)?;
-    let found = runs.list(&key, which.status.as_deref(), which.offset, which.limit).await?;
+    let offset = usize::try_from(which.offset).unwrap_or(usize::MAX);
+    let found = runs.list(&key, which.status.as_deref(), offset, which.limit).await?;
     Ok(Json(found.into_iter().map(|(run, spec)| RunRow::listed(&run, spec)).collect()))
 }
 

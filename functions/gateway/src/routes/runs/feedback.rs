@@ -7,6 +7,8 @@ use http::request::Parts;
 use pudu_app::runs::Opinion;
 use pudu_domain::feedback::Rating;
 use serde::{Deserialize, Serialize};
+use utoipa::openapi::Type;
+use utoipa::openapi::schema::{Object, ObjectBuilder};
 use utoipa::{IntoParams, ToSchema};
 
 use crate::answer::{FeedbackRow, FeedbackStats};
@@ -18,12 +20,20 @@ use crate::state::Gateway;
 #[derive(Debug, Deserialize, ToSchema)]
 pub(in crate::routes) struct FeedbackRequest {
     /// 1 (good) or -1.
-    #[schema(minimum = -1, maximum = 1)]
+    #[schema(schema_with = rating)]
     rating: i64,
     /// In words, at most 8 KiB.
     comment: Option<String>,
     /// On which of its messages, if on one.
     message_id: Option<String>,
+}
+
+fn rating() -> Object {
+    ObjectBuilder::new()
+        .schema_type(Type::Integer)
+        .description(Some("1 (good) or -1."))
+        .enum_values(Some([1, -1]))
+        .build()
 }
 
 impl Shape for FeedbackRequest {

@@ -12,7 +12,7 @@ use utoipa::IntoParams;
 
 use crate::answer::{MessageRecord, RunMessages, RunRecord};
 use crate::error::{Failure, Missing, Unfit};
-use crate::input::{Agents, Params, RunAlone, RunOf, limit};
+use crate::input::{Agents, Params, RunAlone, RunOf, limit, number};
 use crate::state::Gateway;
 
 /// Most messages of one answer.
@@ -29,9 +29,11 @@ pub(in crate::routes) struct Messages {
     #[param(minimum = 1, maximum = 200, default = 50)]
     limit: usize,
     /// The newest before the record of this `seq`.
+    #[serde(default, deserialize_with = "number::exact")]
     #[param(maximum = 9_007_199_254_740_991_u64)]
     before_seq: Option<u64>,
     /// The oldest after the record of this `seq`.
+    #[serde(default, deserialize_with = "number::exact")]
     #[param(maximum = 9_007_199_254_740_991_u64)]
     after_seq: Option<u64>,
 }
@@ -49,6 +51,7 @@ pub(in crate::routes) struct Events {
     /// Those of one subagent, by the id of the call that began it.
     task_id: Option<String>,
     /// Those after the record of this `seq`.
+    #[serde(default, deserialize_with = "number::exact")]
     #[param(maximum = 9_007_199_254_740_991_u64)]
     after_seq: Option<u64>,
 }

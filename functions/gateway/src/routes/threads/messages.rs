@@ -11,7 +11,7 @@ use utoipa::IntoParams;
 use crate::answer::{MessagePage, MessageRecord, TokenUsage};
 use crate::error::{Failure, Missing, Unfit};
 use crate::guard::Who;
-use crate::input::{Agents, Params, Thread, limit};
+use crate::input::{Agents, Params, Thread, limit, number};
 use crate::routes::runs::records::shown;
 use crate::state::Gateway;
 
@@ -29,6 +29,7 @@ pub(in crate::routes) struct Which {
     #[param(minimum = 1, maximum = 200, default = 50)]
     limit: usize,
     /// Those before the record of this `seq`.
+    #[serde(default, deserialize_with = "number::exact")]
     #[param(maximum = 9_007_199_254_740_991_u64)]
     before_seq: Option<u64>,
 }
