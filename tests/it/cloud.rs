@@ -4,7 +4,7 @@
 use std::process::Stdio;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use acceptance::{
     ExampleServer, Function, ObjectStore, Offer, Platform, Speaker, Speech, Start, first_key, machine,
@@ -111,9 +111,11 @@ impl Stack {
         answer
     }
 
-    /// What stands under that path when it is as it should come to be. A wake-up may be lost, and the schedule makes good for it.
+    /// What stands under that path when it is as it should come to be. A wake-up may be lost and a lease not be
+    /// over, and the schedule makes good for both.
     async fn comes_to(&mut self, path: &str, done: impl Fn(&Value) -> bool) -> Value {
-        for _ in 0..20 {
+        let patience = Instant::now() + Duration::from_mins(2);
+        while Instant::now() < patience {
             self.platform.settled().await;
             let seen = self.request("GET", path, None).await;
             if done(&seen) {
