@@ -4,13 +4,14 @@
 use std::process::Stdio;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use acceptance::{
     ExampleServer, Function, ObjectStore, Offer, Platform, Speaker, Speech, Start, first_key, machine,
 };
 use pudu::engine::{Endpoint, Engine};
 use pudu::workers::tick;
+use pudu_app::ports::Clock;
 use pudu_dynamo::schema;
 use pudu_lambda::clock::SystemClock;
 use pudu_lambda::random::OsRandom;
@@ -114,8 +115,8 @@ impl Stack {
     /// What stands under that path when it is as it should come to be. A wake-up may be lost and a lease not be
     /// over, and the schedule makes good for both.
     async fn comes_to(&mut self, path: &str, done: impl Fn(&Value) -> bool) -> Value {
-        let patience = Instant::now() + Duration::from_mins(2);
-        while Instant::now() < patience {
+        let patience = SystemClock.now() + Duration::from_mins(2);
+        while SystemClock.now() < patience {
             self.platform.settled().await;
             let seen = self.request("GET", path, None).await;
             if done(&seen) {
