@@ -126,6 +126,7 @@ impl Roster {
 
     fn entry(&self, model: &Model, thinks: bool) -> Result<ModelEntry, EntryError> {
         let resolved = model.resolve(self.secrets.as_ref())?;
+        let passed_on = model.request_extras(thinks, self.secrets.as_ref())?;
         Ok(ModelEntry {
             base_url: resolved.base_url.map(|url| url.expose_secret().to_owned()),
             api_key: resolved.api_key,
@@ -137,7 +138,8 @@ impl Roster {
             retries: model.max_retries,
             at_once: model.at_once,
             caches: model.prompt_caching,
-            extra: model.request_extras(thinks, self.secrets.as_ref())?,
+            extra: passed_on.fields,
+            variables: passed_on.variables,
             ..ModelEntry::new(&*model.name, &*model.model, dialect(model.provider))
         })
     }

@@ -48,7 +48,7 @@ pub use launch::{Approved, LaunchPolicy, NotAName, Place, Refusal, Why};
 pub use mask::MASK;
 pub use merge::merge;
 pub use model::{
-    CHUNK_TIMEOUT, EntryError, MAX_RETRIES, MOST_AT_ONCE, MOST_RETRIES, Model, Pricing, Provider,
+    CHUNK_TIMEOUT, EntryError, MAX_RETRIES, MOST_AT_ONCE, MOST_RETRIES, Model, PassedOn, Pricing, Provider,
     REQUEST_TIMEOUT, ResolvedModel,
 };
 pub use names::{MAX_VISIBLE_NAME, Names, Owners, ToolRef, may_be_of};

@@ -18,7 +18,7 @@ use crate::setting::{Setting, collect_references};
 pub(crate) use address::NAMES as ADDRESSES;
 pub use provider::Provider;
 pub(crate) use read::{HEADERS, read_models, with_variables};
-pub use request::{EntryError, ResolvedModel};
+pub use request::{EntryError, PassedOn, ResolvedModel};
 
 /// The key of the list in a config.
 pub(crate) const MODELS: &str = "models";

@@ -212,7 +212,14 @@ fn wrongs(said: &Value) -> Option<String> {
         Some(if place.is_empty() { what.to_owned() } else { format!("{}: {what}", place.join(".")) })
     };
     let told: Vec<String> = list.into_iter().flatten().filter_map(wrong).collect();
-    if told.is_empty() { (!said.is_null()).then(|| outline(said).to_string()) } else { Some(told.join("; ")) }
+    if told.is_empty() { (!said.is_null()).then(|| plainly(&outline(said))) } else { Some(told.join("; ")) }
+}
+
+/// A value in one line, its texts as they are said: what JSON escapes would be found in no conversation.
+fn plainly(value: &Value) -> String {
+    [(r"\n", " "), (r"\r", " "), (r"\t", " "), (r#"\""#, "\"")]
+        .iter()
+        .fold(value.to_string(), |text, (escaped, said)| text.replace(escaped, said))
 }
 
 /// What says something of an error that nobody here knows the form of.

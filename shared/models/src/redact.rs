@@ -52,7 +52,8 @@ fn secrets(entry: &ModelEntry, headers: &HeaderMap) -> Vec<String> {
         }
         url.query_pairs().for_each(|(_, value)| add(&value));
     }
-    for secret in pudu_config::passed_on_secrets(&entry.extra) {
+    let variables = entry.variables.iter().map(|value| value.expose_secret().to_owned());
+    for secret in pudu_config::passed_on_secrets(&entry.extra).into_iter().chain(variables) {
         add(&secret);
         add(&percent_decode_str(&secret).decode_utf8_lossy());
     }
@@ -72,10 +73,14 @@ fn without_conversation(text: &str, messages: &[Message]) -> String {
         places.entry(window).or_default().push(at);
     }
     let mut hidden = vec![false; characters.len()];
-    // Once through each of them: a picture has millions of characters.
-    for at in said.iter().flat_map(|text| windows(text)).filter_map(|window| places.remove(window)).flatten()
-    {
-        hidden.iter_mut().skip(at).take(RUN).for_each(|hidden| *hidden = true);
+    // Once through each of them at most: a picture has millions of characters.
+    for window in said.iter().flat_map(|text| windows(text)) {
+        if places.is_empty() {
+            break;
+        }
+        for at in places.remove(window).into_iter().flatten() {
+            hidden.iter_mut().skip(at).take(RUN).for_each(|hidden| *hidden = true);
+        }
     }
     // What is shorter than that is a repetition if the whole of it was said.
     let whole = |text: &String| (8..RUN).contains(&text.chars().count());
@@ -104,7 +109,8 @@ fn said_in(message: &Message) -> Vec<String> {
         Content::Text(_) => &[],
     };
     let extra = message.tool_calls.iter().filter_map(|call| call.extra_content.as_ref());
-    for value in blocks.iter().chain(message.additional_kwargs.values()).chain(extra) {
+    let arguments = message.tool_calls.iter().flat_map(|call| call.args.values());
+    for value in blocks.iter().chain(message.additional_kwargs.values()).chain(extra).chain(arguments) {
         strings(value, &mut beside);
     }
     // A short word is a name, such as `image_url`, without which an error says nothing.

@@ -53,6 +53,8 @@ pub struct ModelEntry {
     pub caches: Option<bool>,
     /// What goes into the provider's request as it is, thinking switches included; `null` takes a field away.
     pub extra: Map<String, Value>,
+    /// What stands in there for variables. It is shown to nobody else.
+    pub variables: Vec<SecretString>,
 }
 
 /// A tool as a model is offered it.
@@ -171,6 +173,7 @@ impl ModelEntry {
             at_once: None,
             caches: None,
             extra: Map::new(),
+            variables: Vec::new(),
         }
     }
 }

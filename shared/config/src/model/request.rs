@@ -17,6 +17,15 @@ pub struct ResolvedModel {
     pub headers: Vec<(String, SecretString)>,
 }
 
+/// What is passed on in a request beside the conversation. It cannot be printed: secrets stand in its fields.
+#[derive(Clone)]
+pub struct PassedOn {
+    /// The fields, variables resolved.
+    pub fields: Map<String, Value>,
+    /// What was put in for variables: whatever the name of its field, nobody but the provider is shown it.
+    pub variables: Vec<SecretString>,
+}
+
 /// Why a model cannot be called by its entry.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum EntryError {
@@ -52,11 +61,7 @@ impl Model {
     ///
     /// Off, the first of: `when_thinking_disabled`; `extra_body.thinking`, `chat_template_kwargs` or `thinking` turned off in
     /// the place where `when_thinking_enabled` turns it on (agent reference 8).
-    pub fn request_extras(
-        &self,
-        thinking: bool,
-        secrets: &dyn Secrets,
-    ) -> Result<Map<String, Value>, ResolveError> {
+    pub fn request_extras(&self, thinking: bool, secrets: &dyn Secrets) -> Result<PassedOn, ResolveError> {
         let mut request = Map::new();
         pour(&mut request, &self.extra);
         if self.supports_thinking && thinking {
@@ -66,12 +71,9 @@ impl Model {
         } else {
             pour(&mut request, &self.off());
         }
-        let mut request = Value::Object(request);
-        resolve(&mut request, secrets)?;
-        match request {
-            Value::Object(request) => Ok(request),
-            _ => Ok(Map::new()),
-        }
+        let mut variables = Vec::new();
+        request.values_mut().try_for_each(|value| resolve(value, secrets, &mut variables))?;
+        Ok(PassedOn { fields: request, variables })
     }
 
     fn off(&self) -> Map<String, Value> {
@@ -109,18 +111,23 @@ fn pour(request: &mut Map<String, Value>, more: &Map<String, Value>) {
 }
 
 /// Puts the values of variables in their places.
-fn resolve(value: &mut Value, secrets: &dyn Secrets) -> Result<(), ResolveError> {
+fn resolve(
+    value: &mut Value,
+    secrets: &dyn Secrets,
+    variables: &mut Vec<SecretString>,
+) -> Result<(), ResolveError> {
     match value {
         // A text that begins with a dollar sign and names no variable is what it is: not everything here is a setting.
         Value::String(text) => {
             if matches!(read(text), Reading::Reference(_) | Reading::Reserved) {
                 let found = Setting::new(text.as_str()).resolve(secrets)?;
                 found.expose_secret().clone_into(text);
+                variables.push(found);
             }
             Ok(())
         }
-        Value::Array(items) => items.iter_mut().try_for_each(|item| resolve(item, secrets)),
-        Value::Object(map) => map.values_mut().try_for_each(|item| resolve(item, secrets)),
+        Value::Array(items) => items.iter_mut().try_for_each(|item| resolve(item, secrets, variables)),
+        Value::Object(map) => map.values_mut().try_for_each(|item| resolve(item, secrets, variables)),
         Value::Null | Value::Bool(_) | Value::Number(_) => Ok(()),
     }
 }

@@ -46,7 +46,7 @@ fn problem(more: Value) -> String {
 }
 
 fn extras(more: Value, thinking: bool) -> Value {
-    Value::Object(one(more).request_extras(thinking, &Vars).unwrap())
+    Value::Object(one(more).request_extras(thinking, &Vars).unwrap().fields)
 }
 
 #[test]
@@ -376,7 +376,10 @@ fn what_is_unknown_goes_into_the_request_and_no_credential_does() {
     let document = parse(&json!([entry(given.clone())])).unwrap();
     assert!(document.warnings().iter().any(|warning| warning.path == "models[0].other_api_key"));
     let sent = json!({"top_p": 0.9, "user": "value of WHO", "seed": 7, "price": "$5"});
-    assert_eq!(extras(given, true), sent);
+    assert_eq!(extras(given.clone(), true), sent);
+    let variables = one(given).request_extras(true, &Vars).unwrap().variables;
+    let variables: Vec<&str> = variables.iter().map(|value| value.expose_secret()).collect();
+    assert_eq!(variables, ["value of WHO"]);
     assert!(one(json!({"stop": "$UNSET"})).request_extras(true, &Vars).is_err());
 }
 
@@ -424,7 +427,7 @@ fn variables_are_named_before_they_are_resolved() {
     assert_eq!(resolved.headers[0].1.expose_secret(), "value of HEADER");
     assert!(!format!("{resolved:?}").contains("value of"));
     assert!(one(json!({"api_key": "$UNSET"})).resolve(&Vars).is_err());
-    assert_eq!(one(json!({})).request_extras(true, &Vars).unwrap(), Map::new());
+    assert_eq!(one(json!({})).request_extras(true, &Vars).unwrap().fields, Map::new());
 }
 
 #[test]
@@ -435,5 +438,5 @@ fn headers_have_three_names_and_are_no_part_of_a_request() {
     let told: Vec<_> =
         resolved.headers.iter().map(|(name, value)| (name.as_str(), value.expose_secret())).collect();
     assert_eq!(told, [("X-A", "value of HEADER"), ("x-b", "2"), ("x-c", "4")]);
-    assert_eq!(model.request_extras(false, &Vars).unwrap(), Map::new());
+    assert_eq!(model.request_extras(false, &Vars).unwrap().fields, Map::new());
 }

@@ -47,6 +47,31 @@ fn what_the_config_masks_of_passed_on_fields_is_hidden_too() {
 }
 
 #[test]
+fn what_stands_for_a_variable_is_hidden_whatever_its_field_is_called() {
+    let mut call = call("");
+    call.entry.extra = json!({"provider_key": "canary-10"}).as_object().unwrap().clone();
+    call.entry.variables = vec![SecretString::from("canary-10")];
+    assert_eq!(
+        shown("no such provider_key: canary-10", &call, &HeaderMap::new()),
+        "no such provider_key: ***"
+    );
+}
+
+#[test]
+fn a_short_argument_of_a_call_is_left_out_by_itself_too() {
+    let mut call = call("");
+    let mut answer = Message::new(Speaker::Ai, "a", "");
+    let args = json!({"name": "Mrs. Fuentes", "day": "Tuesday", "quoted": "she said \"it is the deer\""});
+    answer.tool_calls = vec![ToolCall::new("c", "visit", args.as_object().unwrap().clone())];
+    call.messages.push(answer);
+    let told = "arguments {'name': 'Mrs. Fuentes', 'quoted': 'she said \"it is the deer\"'} do not fit";
+    assert_eq!(
+        shown(told, &call, &HeaderMap::new()),
+        "arguments {'name': '[…]', 'quoted': '[…]'} do not fit"
+    );
+}
+
+#[test]
 fn what_was_said_is_left_out_and_what_was_not_stays() {
     let said = "the deer of Mrs. Fuentes\nare ill since Tuesday";
     let told = "content 'deer of Mrs. Fuentes are ill since' is not allowed in schema 'x'";

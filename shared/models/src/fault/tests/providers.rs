@@ -263,6 +263,8 @@ fn of_a_list_of_what_is_wrong_the_places_are_told_and_the_request_is_not() {
     let other =
         r#"{"detail":{"error":"no","request":{"said":"no\none's"},"errors":[{"loc":["x"],"input":"no"}]}}"#;
     assert_eq!(words_of(other), r#"{"error":"no","errors":[{"loc":["x"]}]}"#);
+    let said = r#"{"detail":{"error":"no \"deer\"\nhere"}}"#;
+    assert_eq!(words_of(said), r#"{"error":"no "deer" here"}"#, "as it stands in the conversation");
 }
 
 #[test]
