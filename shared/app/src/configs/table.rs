@@ -1,6 +1,7 @@
 //! The config in the table: sealed revisions and a pointer.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use async_trait::async_trait;
 use pudu_config::{Document, NONCE_BYTES};
@@ -16,6 +17,8 @@ pub struct TableSource {
     keys: Arc<dyn SealKeys>,
     clock: Arc<dyn Clock>,
     random: Arc<dyn Random>,
+    /// The revision whose warnings were logged last.
+    told: AtomicU64,
 }
 
 impl TableSource {
@@ -26,7 +29,7 @@ impl TableSource {
         clock: Arc<dyn Clock>,
         random: Arc<dyn Random>,
     ) -> Self {
-        Self { store, keys, clock, random }
+        Self { store, keys, clock, random, told: AtomicU64::new(0) }
     }
 
     async fn open(&self, number: u64) -> Result<Document, ConfigError> {
@@ -36,6 +39,17 @@ impl TableSource {
         let key = self.keys.current().await?;
         let revision = self.store.revision(number).await?.ok_or(ConfigError::Missing { number })?;
         key.open_document(revision.sealed).map_err(|source| ConfigError::Open { number, source })
+    }
+
+    /// Logs what a revision says in another way than it is used, once: a config that is stored opens whatever of it is passed over,
+    /// and nobody else looks at it.
+    fn tell(&self, number: u64, document: &Document) {
+        if self.told.swap(number, Ordering::Relaxed) == number {
+            return;
+        }
+        for warning in document.warnings() {
+            tracing::warn!(config.revision = number, problem = %warning, "the config says what is used in another way than written");
+        }
     }
 }
 
@@ -48,6 +62,7 @@ impl ConfigSource for TableSource {
     async fn load(&self) -> Result<Loaded, ConfigError> {
         let version = self.version().await?;
         let document = self.open(version.number).await?;
+        self.tell(version.number, &document);
         Ok(Loaded { version, document })
     }
 
@@ -67,7 +82,10 @@ impl ConfigSource for TableSource {
         let number = over.number + 1;
         let made = Made { number, at: self.clock.now(), author: author.cloned() };
         match self.store.append(&Revision { made, sealed }).await? {
-            Moved::Done => Ok(Some(revision(number))),
+            Moved::Done => {
+                self.tell(number, document);
+                Ok(Some(revision(number)))
+            }
             Moved::Conflict => Ok(None),
         }
     }
@@ -88,3 +106,6 @@ impl ConfigSource for TableSource {
 fn revision(number: u64) -> Version {
     Version { number, mark: String::new() }
 }
+
+#[cfg(test)]
+mod tests;

@@ -49,14 +49,17 @@ impl LoopDetection {
     pub(super) fn read(top: &mut Reader<'_>) -> Self {
         let default = Self::default();
         let Some(mut block) = top.object("loop_detection") else { return default };
-        let frequent = default.frequent.read(&mut block, "tool_freq_warn", "tool_freq_hard_limit");
+        let of_all = |warn: &str| format!("is less than {warn}; both have their defaults");
+        let frequent = default.frequent.read(&mut block, ("tool_freq_warn", "tool_freq_hard_limit"), of_all);
+        let of_one =
+            |warn: &str| format!("is less than {warn}; tool_freq_warn and tool_freq_hard_limit hold");
         let read = Self {
             enabled: block.bool("enabled", default.enabled),
             window: bounded(&mut block, "window_size", (1, 1000)).unwrap_or(default.window),
-            repeated: default.repeated.read(&mut block, "warn_threshold", "hard_limit"),
+            repeated: default.repeated.read(&mut block, ("warn_threshold", "hard_limit"), of_all),
             frequent,
             by_tool: each(&mut block, "tool_freq_overrides", |entry| {
-                frequent.read(entry, "warn", "hard_limit")
+                frequent.read(entry, ("warn", "hard_limit"), of_one)
             }),
         };
         if usize::try_from(read.repeated.stop).is_ok_and(|stop| stop > read.window) {
@@ -67,14 +70,20 @@ impl LoopDetection {
 }
 
 impl Limits {
-    /// What is said of them in `block`; of what is not said, these.
-    fn read(self, block: &mut Reader<'_>, warn: &str, stop: &str) -> Self {
+    /// What is said of them in `block`; of what is not said, these. So it is where they contradict each other, which is told as
+    /// `contradict` says it of the key of the warning.
+    fn read(
+        self,
+        block: &mut Reader<'_>,
+        (warn, stop): (&str, &str),
+        contradict: impl Fn(&str) -> String,
+    ) -> Self {
         let read = Self {
             warn: bounded(block, warn, (1, MOST)).unwrap_or(self.warn),
             stop: bounded(block, stop, (1, MOST)).unwrap_or(self.stop),
         };
         if read.stop < read.warn {
-            block.warn(stop, &format!("is less than {warn}; both have their defaults"));
+            block.warn(stop, &contradict(warn));
             return self;
         }
         read

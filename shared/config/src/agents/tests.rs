@@ -140,6 +140,24 @@ fn limits_that_contradict_each_other_are_told_with_their_places() {
 }
 
 #[test]
+fn limits_of_one_tool_that_contradict_each_other_are_those_of_every_tool() {
+    let raw = json!({"loop_detection": {
+        "tool_freq_warn": 10, "tool_freq_hard_limit": 20, "tool_freq_overrides": {"bash": {"warn": 25}},
+    }});
+    let document = Document::parse(raw).unwrap();
+    let told: Vec<String> = document.warnings().iter().map(ToString::to_string).collect();
+    assert_eq!(
+        told,
+        [
+            "loop_detection.tool_freq_overrides.bash.hard_limit: is less than warn; tool_freq_warn and tool_freq_hard_limit hold"
+        ]
+    );
+    let loops = &document.agents().loop_detection;
+    assert_eq!(loops.by_tool["bash"], Limits { warn: 10, stop: 20 });
+    assert_eq!(loops.by_tool["bash"], loops.frequent);
+}
+
+#[test]
 fn nothing_is_remembered_unless_it_is_wanted() {
     let memory = read(json!({})).memory;
     assert!(!memory.enabled && !memory.extracts() && !memory.tells());
