@@ -68,9 +68,9 @@ fn models(document: &Document, warnings: &mut Vec<Problem>) {
 }
 
 /// Variables in these fields of an entry that are not set.
-fn variables(
+fn variables<'a>(
     entry: Option<&Value>,
-    fields: impl Iterator<Item = &'static str>,
+    fields: impl Iterator<Item = &'a str>,
     path: &Path,
     secrets: &dyn Secrets,
     warnings: &mut Vec<Problem>,

@@ -97,11 +97,20 @@ fn models_that_are_not_there_are_named() {
 #[test]
 fn unset_variables_of_models_are_named() {
     let model = json!({"name": "m", "use": "langchain_openai:ChatOpenAI", "model": "gpt", "api_key": "$NOT_A", "base_url": "$SET",
-        "default_headers": {"x": "$NOT_B"}, "description": "$NOT_C"});
+        "default_headers": {"x": "$NOT_B"}, "description": "$NOT_C", "metadata": {"team": "$NOT_D"},
+        "supports_thinking": true, "when_thinking_enabled": {"thinking": {"budget": "$NOT_E"}}});
     let document = Document::parse(json!({ "models": [model] })).unwrap();
     let told = advise(&document, &One, Duration::from_secs(25));
     let paths: Vec<_> = told.iter().map(|warning| warning.path.as_str()).collect();
-    assert_eq!(paths, ["models[0].api_key", "models[0].default_headers.x"]);
+    assert_eq!(
+        paths,
+        [
+            "models[0].api_key",
+            "models[0].when_thinking_enabled.thinking.budget",
+            "models[0].default_headers.x",
+            "models[0].metadata.team"
+        ]
+    );
 }
 
 #[test]

@@ -88,9 +88,16 @@ const LEFT_OUT: &[(&str, &str)] = &[
 ];
 
 /// The fields of `entry` in which a variable is resolved, the key by the names that its client has for it.
-pub(crate) fn with_variables(entry: &Value) -> impl Iterator<Item = &'static str> {
-    let keys = std::iter::once("api_key").chain(alias::keys(entry.get(alias::CLASS)).iter().copied());
-    keys.chain(address::NAMES).chain(HEADERS).chain(["extra_body", "model_kwargs"])
+pub(crate) fn with_variables(entry: &Value) -> impl Iterator<Item = &str> {
+    let keys = alias::keys(entry.get(alias::CLASS));
+    let named = ["api_key", "thinking", "when_thinking_enabled", "when_thinking_disabled"].into_iter();
+    let named = named.chain(keys.iter().copied()).chain(address::NAMES).chain(HEADERS);
+    let is_passed_on = |key: &&str| {
+        let read = DECLARED.contains(key) || OF_THE_CLIENT.contains(key) || keys.contains(key);
+        !read && !address::NAMES.contains(key) && !HEADERS.contains(key) && !is_sensitive_key(key)
+    };
+    let passed_on = entry.as_object().into_iter().flat_map(|entry| entry.keys().map(String::as_str));
+    named.chain(passed_on.filter(is_passed_on))
 }
 
 /// The models, in their order; the first one is the default.
@@ -282,7 +289,8 @@ fn nullable(entry: &mut Reader<'_>, key: &str) -> Option<String> {
     if entry.map.get(key).is_some_and(Value::is_null) { None } else { entry.text(key) }
 }
 
-/// Whether something is done that earlier releases read nothing of; absent and null say nothing.
+/// Whether something is done, in every spelling; absent and null say nothing. Earlier releases read `true` and `false` alone and passed
+/// over anything else, so that is no problem now.
 fn flag(entry: &mut Reader<'_>, key: &str) -> Option<bool> {
     let value = entry.map.get(key).filter(|value| !value.is_null())?;
     let flag = lax_bool(value);

@@ -378,7 +378,7 @@ fn what_is_unknown_goes_into_the_request_and_no_credential_does() {
     let sent = json!({"top_p": 0.9, "user": "value of WHO", "seed": 7, "price": "$5"});
     assert_eq!(extras(given.clone(), true), sent);
     let variables = one(given).request_extras(true, &Vars).unwrap().variables;
-    let variables: Vec<&str> = variables.iter().map(|value| value.expose_secret()).collect();
+    let variables: Vec<&str> = variables.iter().map(ExposeSecret::expose_secret).collect();
     assert_eq!(variables, ["value of WHO"]);
     assert!(one(json!({"stop": "$UNSET"})).request_extras(true, &Vars).is_err());
 }
